@@ -1,0 +1,254 @@
+"""The microphone: a thread that reads ALSA, a bounded ring, and frames on the loop.
+
+It listens for ever: a device that is lost is opened again, and the index of the frames jumps by
+what was missed meanwhile.
+"""
+
+import asyncio
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+
+import numpy as np
+
+from firmware_app.audio.alsa import (
+    BACK_OFF,
+    XRUN,
+    Device,
+    DeviceState,
+    OnState,
+    decode,
+    device_error,
+    open_microphone,
+)
+from firmware_app.audio.bridge import Wake
+from firmware_app.audio.dsp import Resampler, SampleQueue, to_int16
+from firmware_app.errors import DeviceError
+from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples, seconds
+
+log = logging.getLogger(__name__)
+
+RING = 2 * SAMPLE_RATE // BLOCK  # frames kept for a loop that is late: 2 s
+STALLED = 2.0  # seconds without a sample after which a device counts as lost
+RUNAWAY = 0.5  # seconds of sound too many: no clock behind it, as when a file has ended
+CLOSE_WAIT = 0.4  # seconds that closing waits for the thread
+WINDOW = 5.0  # seconds
+
+
+class SampleClock:
+    """The index of samples, and the time at which each was captured.
+
+    A read may be late by chance but is never early, so the earliest of some seconds tells the
+    time.
+    """
+
+    def __init__(self) -> None:
+        self.index = 0
+        self._origin: float | None = None  # time of index 0, as the earliest reads have it
+        self._recent = math.inf  # the earliest of this window, which will follow on _origin
+        self._window_ends = 0.0
+        self._pace = math.nan  # time of index 0 as a slow mean since the device was opened
+        self._read_at = 0.0
+
+    def read(self, count: int, now: float) -> float:
+        """So many samples ended now. Returns by how many seconds the sound is ahead of time."""
+        seen = now - seconds(self.index + count)
+        self._recent = min(self._recent, seen)
+        if self._origin is None or now > self._window_ends:
+            self._origin, self._recent = self._recent, seen
+            self._window_ends = now + WINDOW
+        self._origin = min(self._origin, seen)
+        if math.isnan(self._pace):
+            self._pace, self._read_at = seen, now
+        ahead = self._pace - seen
+        self._pace -= ahead * min(1.0, (now - self._read_at) / WINDOW)
+        self._read_at = now
+        return ahead
+
+    def at(self, index: int) -> float:
+        return (self._origin or 0.0) + seconds(index)
+
+    def skip_to(self, now: float) -> None:
+        """Sound was lost until now: move the index on."""
+        self._pace = math.nan
+        if self._origin is not None:
+            self.index = max(self.index, round((now - self._origin) * SAMPLE_RATE))
+
+
+class AlsaSource:
+    """Frames from an ALSA capture device, whatever its rate, channels and format.
+
+    channel: the one that is listened to, from 0. on_state: told on the loop, once for each loss
+    and each return. Never raises for the device; close() ends the iterator.
+    """
+
+    def __init__(
+        self,
+        name: str = "default",
+        *,
+        rate: int = SAMPLE_RATE,
+        channels: int = 1,
+        channel: int = 0,
+        on_state: OnState | None = None,
+        open_device: Callable[[str, int, int], Device] = open_microphone,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.overruns = 0  # times that the device lost sound because it was read too late
+        self.dropped = 0  # frames that a late loop missed
+        self._name = name
+        self._asked = rate, channels
+        self._channel = channel
+        self._on_state = on_state
+        self._open_device = open_device
+        self._clock = clock
+        self._samples = SampleClock()
+        self._ring: deque[Frame] = deque()
+        self._wake: Wake | None = None
+        self._ended = False
+        self._closing = threading.Event()
+        self._ready: bool | None = None
+
+    async def __aiter__(self) -> AsyncIterator[Frame]:
+        wake = self._wake or self._start()
+        while True:
+            while self._ring and not self._closing.is_set():
+                yield self._ring.popleft()
+            if self._ended or self._closing.is_set():
+                return
+            wake.clear()
+            await wake.wait()
+
+    def _start(self) -> Wake:
+        self._wake = Wake()
+        threading.Thread(target=self._run, name="microphone", daemon=True).start()
+        return self._wake
+
+    async def close(self) -> None:
+        """End within half a second, even where the driver holds the thread."""
+        self._closing.set()
+        if self._wake is None:
+            return
+        give_up = time.monotonic() + CLOSE_WAIT
+        while not self._ended and time.monotonic() < give_up:
+            await asyncio.sleep(0.005)
+        if not self._ended:
+            log.warning("the microphone “%s” does not let go", self._name)
+        self._wake.set_from_thread()
+
+    # What follows runs in the microphone's thread.
+
+    def _run(self) -> None:
+        attempt = 0
+        while not self._closing.is_set():
+            began = self._clock()
+            try:
+                device = self._open_device(self._name, *self._asked)
+                try:
+                    self._listen(device)
+                finally:
+                    device.close()
+            except DeviceError as error:
+                self._tell(DeviceState("microphone", False, str(error), error))
+            except Exception as error:
+                log.debug("a fault in the microphone's thread", exc_info=True)
+                failed = device_error("microphone", self._name, repr(error))
+                self._tell(DeviceState("microphone", False, str(failed), failed))
+            if self._clock() - began > BACK_OFF[-1]:
+                attempt = 0
+            self._closing.wait(BACK_OFF[min(attempt, len(BACK_OFF) - 1)])
+            attempt += 1
+        self._ended = True
+        self._woken()
+
+    def _listen(self, device: Device) -> None:
+        """Read until closing. Raises DeviceError when the device is lost."""
+        if self._channel >= device.channels:
+            raise DeviceError(
+                "device-channel",
+                f"The microphone “{self._name}” has {device.channels} channels, counted from 0, "
+                f"and {self._channel} was asked.",
+                "Change the setting audio.microphone_channel.",
+            )
+        resampler = Resampler(device.rate, SAMPLE_RATE, live=True)
+        left_over = SampleQueue()
+        self._samples.skip_to(self._clock())
+        last_read = self._clock()
+        started = False  # a read starts the device, and after an overrun starts it again
+        while not self._closing.is_set():
+            if self._clock() - last_read > STALLED:
+                raise device_error("microphone", self._name, "it delivers no more sound")
+            if started and (wait := self._time_to_wait(device)):
+                time.sleep(wait)
+                continue
+            count, data = self._read(device)
+            started = count != XRUN
+            if count == XRUN:
+                self.overruns += 1
+                resampler.clear()
+                left_over.clear()
+                self._samples.skip_to(self._clock())
+            elif count > 0:
+                last_read = self._clock()
+                left_over.append(self._heard(data, device, resampler))
+                self._check_pace(len(left_over) + round(resampler.held * SAMPLE_RATE), last_read)
+                self._give(left_over)
+                self._announce(device)
+            else:
+                time.sleep(0.002)
+
+    def _time_to_wait(self, device: Device) -> float:
+        """Seconds until a period can be read; 0 also after an overrun, which read reports."""
+        there = device.pcm.avail()
+        if there < 0 or there >= device.period:
+            return 0.0
+        return (device.period - there) / device.rate + 0.0005
+
+    def _read(self, device: Device) -> tuple[int, bytes]:
+        try:
+            return device.pcm.read()
+        except Exception as error:
+            raise device_error("microphone", self._name, str(error)) from error
+
+    def _heard(self, data: bytes, device: Device, resampler: Resampler) -> Samples:
+        if device.format == "S16_LE" and device.rate == SAMPLE_RATE:
+            return np.frombuffer(data, "<i2")[self._channel :: device.channels].copy()
+        return to_int16(resampler.feed(decode(data, device, self._channel)))
+
+    def _check_pace(self, count: int, now: float) -> None:
+        if self._samples.read(count, now) > RUNAWAY:
+            raise device_error("microphone", self._name, "its sound runs faster than time")
+
+    def _give(self, left_over: SampleQueue) -> None:
+        while len(left_over) >= BLOCK:
+            samples = left_over.take(BLOCK)
+            index = self._samples.index
+            self._samples.index += BLOCK
+            if len(self._ring) >= RING:
+                self._ring.popleft()
+                self.dropped += 1
+            self._ring.append(Frame(samples, index, self._samples.at(index + BLOCK)))
+        self._woken()
+
+    def _woken(self) -> None:
+        if self._wake is not None:
+            self._wake.set_from_thread()
+
+    def _announce(self, device: Device) -> None:
+        if not self._ready:
+            text = f"The microphone is ready ({device})."
+            self._tell(
+                DeviceState("microphone", True, text, rate=device.rate, channels=device.channels)
+            )
+
+    def _tell(self, state: DeviceState) -> None:
+        """Log and report a change, and nothing else: a fault that lasts is told once."""
+        if self._ready == state.ready or self._closing.is_set():
+            return
+        self._ready = state.ready
+        log.log(logging.INFO if state.ready else logging.WARNING, "%s", state.text)
+        if self._on_state is not None and self._wake is not None:
+            told = self._on_state
+            self._wake.call(lambda: told(state))
