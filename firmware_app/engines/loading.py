@@ -1,0 +1,115 @@
+"""Chooses and loads the engines that the settings name."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from firmware_app import models
+from firmware_app.engines import (
+    Engines,
+    LanguageModel,
+    Recogniser,
+    Voice,
+    VoiceActivity,
+    WakeVerifier,
+    WakeWord,
+)
+from firmware_app.errors import EngineError
+from firmware_app.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+async def load_engines(
+    settings: Settings, on_model: Callable[[str, str], None] = lambda state, detail: None
+) -> Engines:
+    """Load all side by side. The language model starts too, but is not waited for.
+
+    on_model: told "ready", "reconnecting" or "error" with a sentence when the model's process is
+    started, started again, or cannot be.
+    Raises EngineError naming the setting, the file and the mend.
+    """
+    model = load_model(settings, on_model)
+    try:
+        recogniser, voice, activity = await asyncio.gather(
+            asyncio.to_thread(load_recogniser, settings),
+            asyncio.to_thread(load_voice, settings),
+            asyncio.to_thread(load_voice_activity),
+        )
+        verifier = load_verifier(settings, recogniser)
+        wake = await asyncio.to_thread(load_wake_word, settings, verifier is not None)
+    except BaseException:
+        await model.close()
+        raise
+    return Engines(wake, activity, recogniser, model, voice, verifier)
+
+
+def load_recogniser(settings: Settings) -> Recogniser:
+    """The recogniser that the settings name; "auto" says in the log which it took."""
+    engine, chosen = settings.recogniser.engine, settings.recogniser.model
+    if engine == "auto":
+        engine = "vosk" if _vosk_model(settings) else "whisper"
+        log.info("recogniser.engine is auto: %s was chosen", engine)
+    path = models.find(engine, chosen, settings)
+    if engine == "vosk":
+        from firmware_app.engines.vosk import VoskRecogniser
+
+        return VoskRecogniser(path)
+    from firmware_app.engines.whisper import WhisperRecogniser
+
+    return WhisperRecogniser(path, settings.language)
+
+
+def load_voice(settings: Settings) -> Voice:
+    if settings.voice.engine == "espeak":
+        from firmware_app.engines.espeak import Espeak
+
+        return Espeak(settings.voice.model or settings.language, settings.voice.speed)
+    from firmware_app.engines.piper import Piper
+
+    return Piper(models.find("piper", settings.voice.model, settings), settings.voice.speed)
+
+
+def load_model(
+    settings: Settings, on_state: Callable[[str, str], None] = lambda state, detail: None
+) -> LanguageModel:
+    if settings.model.backend == "openai":
+        from firmware_app.engines.openai import OpenAIModel
+
+        return OpenAIModel(settings.model)
+    from firmware_app.engines.llama import LlamaModel
+
+    path = models.find("llama", settings.model.model, settings)
+    return LlamaModel(path.stem, path, settings.model, on_state)
+
+
+def load_voice_activity() -> VoiceActivity:
+    from firmware_app.engines.voice_activity import SileroVoiceActivity
+
+    return SileroVoiceActivity()
+
+
+def load_verifier(settings: Settings, recogniser: Recogniser) -> WakeVerifier | None:
+    return None
+
+
+def load_wake_word(settings: Settings, verified: bool) -> WakeWord:
+    """verified: whether a second stage looks at doubtful wake-ups."""
+    from firmware_app.engines.wake import FeatureModels, Head, OpenWakeWord, head_paths
+
+    features = FeatureModels(models.find("openwakeword", "", settings))
+    heads = [Head(path) for path in head_paths(settings.wake.models, _head_folders(settings))]
+    return OpenWakeWord(features, heads, settings.wake, second_stage=verified)
+
+
+def _head_folders(settings: Settings) -> list[Path]:
+    return [models.SHIPPED, models.folder(settings)]
+
+
+def _vosk_model(settings: Settings) -> bool:
+    try:
+        models.find("vosk", settings.recogniser.model, settings)
+    except EngineError:
+        return False
+    return True
