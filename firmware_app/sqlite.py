@@ -49,6 +49,8 @@ __all__ = [
     "ReadOnlyError",
     "SQLError",
     "checkpoint",
+    "damage",
+    "library_version",
     "migrate",
     "open_database",
 ]
@@ -178,8 +180,8 @@ def damage(path: Path) -> str:
     """
     connection = open_database(path, readonly=True)
     try:
-        found = str(connection.pragma("quick_check(1)"))
-        return "" if found == "ok" else found.splitlines()[-1]
+        ((found,),) = connection.execute("PRAGMA quick_check(1)")
+        return "" if found == "ok" else str(found).splitlines()[-1]
     except Error as fault:
         raise _unusable(path, fault) from fault
     finally:
