@@ -29,6 +29,14 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
+class Saved(StrEnum):
+    """Whether what is said now is kept."""
+
+    SAVED = "saved"
+    NOT_SAVED = "not saved"
+    NOT_SAVING = "history not saving"  # it should be, and cannot
+
+
 @dataclass(frozen=True, slots=True)
 class StateChanged:
     state: State
@@ -102,6 +110,19 @@ class WakeWasFalse:
     trace: Trace
 
 
+@dataclass(frozen=True, slots=True)
+class SavingChanged:
+    status: Saved
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOn:
+    """A saved conversation is the open one now."""
+
+    uuid: str
+    title: str
+
+
 Event: TypeAlias = (
     StateChanged
     | WakeWordHeard
@@ -114,6 +135,8 @@ Event: TypeAlias = (
     | WakeWasFalse
     | Notice
     | ModelReady
+    | SavingChanged
+    | CarriedOn
 )
 
 

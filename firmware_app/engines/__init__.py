@@ -9,6 +9,18 @@ from firmware_app.frames import Frame, Samples
 Sensitivity = Literal["low", "normal", "high"]
 
 
+@dataclass(slots=True)
+class Usage:
+    """What an engine has consumed since it was made."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    generated_tokens: int = 0
+    compute_seconds: float = 0.0
+    audio_seconds: float = 0.0
+    incomplete: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Detection:
     """One time the wake word was heard.
@@ -92,6 +104,7 @@ class Recognition(Protocol):
 
 class Recogniser(Protocol):
     name: str  # engine and model, as traces and entries name it
+    usage: Usage
 
     def start(self) -> Recognition: ...
 
@@ -123,18 +136,6 @@ class ToolCall:
     arguments: str  # JSON as the model wrote it, unchecked
 
 
-@dataclass(slots=True)
-class Usage:
-    """What an engine has consumed since it was made."""
-
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    generated_tokens: int = 0
-    compute_seconds: float = 0.0
-    audio_seconds: float = 0.0
-    incomplete: bool = False
-
-
 class LanguageModel(Protocol):
     name: str
     usage: Usage
@@ -162,6 +163,7 @@ class LanguageModel(Protocol):
 
 class Voice(Protocol):
     name: str
+    usage: Usage
     speed: float  # 1.0 is the voice's own
 
     def say(self, text: str) -> AsyncGenerator[Samples, None]:
@@ -197,6 +199,15 @@ class Engines:
     @property
     def names(self) -> EngineNames:
         return EngineNames(self.recogniser.name, self.model.name, self.voice.name)
+
+    @property
+    def meters(self) -> dict[str, Usage]:
+        """What each has consumed, by its job and name."""
+        return {
+            f"recogniser {self.recogniser.name}": self.recogniser.usage,
+            f"model {self.model.name}": self.model.usage,
+            f"voice {self.voice.name}": self.voice.usage,
+        }
 
     async def close(self) -> None:
         self.recogniser.close()

@@ -1,6 +1,7 @@
 """Echo's voice by espeak-ng: for languages without a Piper voice, and where memory is short."""
 
 import asyncio
+import resource
 import shutil
 import subprocess
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -8,9 +9,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 import numpy as np
 
+from firmware_app.engines import Usage
 from firmware_app.engines.voice_sound import Sound, ToSamples, readable
 from firmware_app.errors import EngineError
-from firmware_app.frames import Samples
+from firmware_app.frames import Samples, seconds
 
 _HEADER = 44  # bytes of the WAV header that espeak-ng writes first
 _RATE = slice(24, 28)  # bytes of it that hold the sample rate
@@ -39,6 +41,7 @@ class Espeak:
         self._program = program
         self._voice = voice
         self.name = f"espeak-ng {voice}"
+        self.usage = Usage()
         self.speed = speed
         trial = subprocess.run(
             [*self._command(), "-q"], input=b"", capture_output=True, check=False
@@ -56,12 +59,14 @@ class Espeak:
         Raises EngineError when espeak-ng fails.
         """
         # Never as an argument: those are in the list of processes that everyone can read.
+        before = _children_seconds()
         process = await asyncio.create_subprocess_exec(
             *self._command(), "--stdout", stdin=PIPE, stdout=PIPE, stderr=DEVNULL
         )
         writing = asyncio.create_task(_write(process, readable(text)))
         try:
             async for samples in self._sound(process):
+                self.usage.audio_seconds += seconds(len(samples))
                 yield samples
         finally:
             writing.cancel()
@@ -69,6 +74,7 @@ class Espeak:
                 process.kill()
             await asyncio.wait([writing])
             await process.wait()
+            self.usage.compute_seconds += _children_seconds() - before
 
     def close(self) -> None:
         """Nothing is kept between texts."""
@@ -111,6 +117,12 @@ class Espeak:
             f"The program espeak-ng failed with status {process.returncode}.",
             "Try: echo hello | espeak-ng --stdin",
         )
+
+
+def _children_seconds() -> float:
+    """Processor time of all the child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 async def _write(process: Process, text: str) -> None:

@@ -413,8 +413,18 @@ def _behave() -> None:
     os.nice(NICE)
 
 
+def features() -> str:
+    """What the library was built for, in its own words."""
+    import llama_cpp
+
+    return str(llama_cpp.llama_print_system_info().decode())
+
+
 def main() -> int:
     _behave()
+    if sys.argv[1:] == ["features"]:
+        print(features())
+        return 0
     events = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever native code prints must not be taken for an event
     options = Options(**json.loads(sys.argv[1]))

@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import os
+import time
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from firmware_app.engines import Usage
 from firmware_app.engines.onnx_split import Halves, split
 from firmware_app.engines.voice_sound import Sound, ToSamples, readable
 from firmware_app.errors import EngineError
-from firmware_app.frames import Samples
+from firmware_app.frames import Samples, seconds
 
 if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]
@@ -46,6 +48,7 @@ class Piper:
     def __init__(self, model: Path, speed: float = 1.0) -> None:
         file = _voice_file(model)
         self.name = f"piper {file.name.removesuffix('.onnx')}"
+        self.usage = Usage()
         self.speed = speed
         self._network = _Network(file)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="voice")
@@ -78,12 +81,19 @@ class Piper:
         pieces = self._pieces(text, self.speed)
         try:
             while True:
-                samples = await loop.run_in_executor(self._thread, next, pieces, None)
+                samples = await loop.run_in_executor(self._thread, self._next, pieces)
                 await made.put(samples)
                 if samples is None:
                     return
         except Exception as fault:  # whatever the native code threw
             await made.put(fault)
+
+    def _next(self, pieces: Iterator[Samples]) -> Samples | None:
+        began = time.monotonic()
+        samples = next(pieces, None)
+        self.usage.compute_seconds += time.monotonic() - began
+        self.usage.audio_seconds += 0.0 if samples is None else seconds(len(samples))
+        return samples
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firmware_app.engines import Transcript
+from firmware_app.engines import Transcript, Usage
 from firmware_app.errors import EngineError
-from firmware_app.frames import BLOCK, BLOCK_MS, SAMPLE_RATE, Frame
+from firmware_app.frames import BLOCK, BLOCK_MS, SAMPLE_RATE, Frame, seconds
 
 if TYPE_CHECKING:
     from vosk import KaldiRecognizer, Model  # type: ignore[import-untyped]
@@ -32,11 +33,12 @@ class VoskRecogniser:
         Raises EngineError when vosk is not installed or a file of the model is missing or damaged.
         """
         self.name = f"vosk {folder.name.removeprefix('vosk-model-')}"
+        self.usage = Usage()
         self._model = _load(folder)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="vosk")
 
     def start(self) -> "VoskRecognition":
-        return VoskRecognition(self.name, self._model, self._worker)
+        return VoskRecognition(self.name, self._model, self._worker, self.usage)
 
     def close(self) -> None:
         """Give the thread back; what waits is dropped, what runs ends by itself."""
@@ -49,8 +51,9 @@ class VoskRecognition:
     Where a peek or Vosk itself ends a stretch of speech, its words are kept and the next begins.
     """
 
-    def __init__(self, name: str, model: "Model", worker: ThreadPoolExecutor) -> None:
+    def __init__(self, name: str, model: "Model", worker: ThreadPoolExecutor, usage: Usage) -> None:
         self._name = name
+        self._usage = usage
         self._model = model
         self._worker = worker
         self._waiting: deque[bytes] = deque(maxlen=LONGEST_WAIT_SECONDS * SAMPLE_RATE // BLOCK)
@@ -119,11 +122,14 @@ class VoskRecognition:
         while (chunk := self._next_chunk()) and not self._cancelled.is_set():
             if self._decoder is None:
                 self._decoder = _decoder(self._model)
+            began = time.monotonic()
             if self._decoder.AcceptWaveform(chunk):
                 self._keep(self._decoder.Result())
                 running = ""
             else:
                 running = json.loads(self._decoder.PartialResult())["partial"]
+            self._usage.audio_seconds += seconds(len(chunk) // 2)
+            self._usage.compute_seconds += time.monotonic() - began
             self._partial = " ".join([*(w[0] for w in self._words), *_spoken(running.split())])
 
     def _next_chunk(self) -> bytes:

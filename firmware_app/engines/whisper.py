@@ -5,6 +5,7 @@ import math
 import os
 import re
 import threading
+import time
 import zlib
 from collections import deque
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from firmware_app.engines import Transcript
+from firmware_app.engines import Transcript, Usage
 from firmware_app.errors import EngineError
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples, seconds
 
@@ -55,6 +56,7 @@ class WhisperRecogniser:
         """
         check_files(folder)
         self.name = f"whisper {folder.name.removeprefix('whisper-')}"
+        self.usage = Usage()
         whisper = _load(folder, threads)
         self.model: Whisper = whisper.model
         self.tokenizer: Tokenizer = _tokenizer(whisper, folder, language)
@@ -152,6 +154,7 @@ class WhisperRecognition:
         self._recogniser = recogniser
         self._heard: deque[Samples] = deque(maxlen=LONGEST_SECONDS * SAMPLE_RATE // BLOCK)
         self._fed = 0
+        self._counted = 0  # of the frames fed, those that the meter has
         self._look: _Look | None = None
         self._over = False
 
@@ -195,8 +198,12 @@ class WhisperRecognition:
     def _begin_look(self) -> "_Look":
         heard = list(self._heard)
         dropped = threading.Event()
+        usage = self._recogniser.usage
+        usage.audio_seconds += seconds((self._fed - self._counted) * BLOCK)
+        self._counted = self._fed
 
         def work() -> Transcript:
+            began = time.monotonic()
             try:
                 return self._recogniser.transcribe(np.concatenate(heard), dropped)
             except (RuntimeError, ValueError) as error:
@@ -206,6 +213,8 @@ class WhisperRecognition:
                     "Restart Echo; if it happens again, check the model with "
                     "`hey-echo models verify`.",
                 ) from error
+            finally:
+                usage.compute_seconds += time.monotonic() - began
 
         transcript = asyncio.ensure_future(self._recogniser.on_worker(work))
         transcript.add_done_callback(_take_note)
@@ -278,7 +287,7 @@ def _load(folder: Path, threads: int) -> "WhisperModel":
         return WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=threads)
     except Exception as error:  # tokenizers raises plain Exception
         raise _model_error(
-            "damaged", f"the model in {folder} cannot be loaded ({error})"
+            "model-damaged", f"the model in {folder} cannot be loaded ({error})"
         ) from error
 
 

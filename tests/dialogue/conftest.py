@@ -1,0 +1,232 @@
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import pytest
+
+from firmware_app.audio.simulated import ListSink
+from firmware_app.dialogue.dialogue import Dialogue
+from firmware_app.dialogue.ear import Ear
+from firmware_app.dialogue.keeping import Keeper
+from firmware_app.engines import Engines
+from firmware_app.events import Event, Events, ReplyEnded, Saved, State
+from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples
+from firmware_app.history.records import Conversation, Entry
+from firmware_app.history.store import Forgotten, Store, StoreEvent
+from firmware_app.settings import Settings
+from firmware_app.traces import Traces
+from tests.dialogue.scripted import (
+    WAKE_MARK,
+    LevelActivity,
+    ScriptedModel,
+    ScriptedRecogniser,
+    ScriptedVerifier,
+    ScriptedWakeWord,
+    ToneVoice,
+    tone,
+)
+
+E_ = TypeVar("E_", bound=Event)
+
+
+@dataclass
+class Room:
+    """A dialogue with scripted engines, and someone to talk to it."""
+
+    dialogue: Dialogue
+    ear: Ear
+    sink: ListSink
+    model: ScriptedModel
+    engines: Engines
+    traces: Traces
+    seen: list[Event] = field(default_factory=list)
+    _index: int = 0
+
+    async def hear(self, sound: Samples) -> None:
+        now = asyncio.get_running_loop().time()
+        for start in range(0, len(sound), BLOCK):
+            block = sound[start : start + BLOCK]
+            await self.ear.hear(Frame(block, self._index, now))
+            self._index += BLOCK
+            await asyncio.sleep(0.001)  # twenty times the speed of time
+
+    async def silence(self, milliseconds: int = 1000) -> None:
+        await self.hear(np.zeros(milliseconds * SAMPLE_RATE // 1000 // BLOCK * BLOCK, np.int16))
+
+    async def call(self, level: float = 0.2) -> None:
+        """Say the wake word."""
+        await self.hear(tone(400, level, mark=WAKE_MARK))
+
+    async def say(self, milliseconds: int = 600, level: float = 0.2) -> None:
+        await self.hear(tone(milliseconds, level))
+
+    async def ask(self) -> None:
+        """The wake word and a question in one breath, and the silence after it."""
+        await self.call()
+        await self.say()
+        await self.silence()
+
+    async def until(self, kind: type[E_], count: int = 1) -> E_:
+        """The count-th event of this kind, as soon as it has come."""
+        async with asyncio.timeout(5):
+            while len(found := self.all(kind)) < count:
+                await asyncio.sleep(0.002)
+        return found[count - 1]
+
+    async def typed(self, text: str) -> str:
+        """A typed message, and its answer."""
+        return " ".join([clause async for clause in self.dialogue.ask(text)])
+
+    async def until_rest(self) -> None:
+        async with asyncio.timeout(5):
+            while self.dialogue.busy:
+                await asyncio.sleep(0.002)
+
+    def all(self, kind: type[E_]) -> list[E_]:
+        return [event for event in self.seen if isinstance(event, kind)]
+
+    def rests_in(self, state: State) -> bool:
+        return self.dialogue.state is state
+
+    @property
+    def answers(self) -> list[str]:
+        return [event.text for event in self.all(ReplyEnded)]
+
+
+@dataclass
+class Kept:
+    """A keeper with a real history, and a look into it."""
+
+    keeper: Keeper
+    store: Store
+    settings: Settings
+    told: list[Saved] = field(default_factory=list)
+
+    async def conversations(self) -> list[Conversation]:
+        return await self.store.conversations(None)
+
+    async def entries(self, which: int = 0) -> tuple[Entry, ...]:
+        """Of a conversation, counted from the newest, once all is written that waits."""
+        await self.written()
+        found = await self.conversations()
+        return (await self.store.page(None, found[which].uuid)).entries
+
+    async def texts(self, which: int = 0) -> list[tuple[int, str]]:
+        return [(entry.number, entry.text) for entry in await self.entries(which)]
+
+    async def written(self) -> None:
+        async with asyncio.timeout(5):
+            while self.store.waiting:
+                await asyncio.sleep(0.002)
+        await self.store.erased()
+        await asyncio.sleep(0.01)
+
+    def says(self, status: Saved) -> bool:
+        return self.keeper.status is status
+
+    async def until_it_says(self, status: Saved) -> None:
+        async with asyncio.timeout(10):
+            while not self.says(status):
+                await asyncio.sleep(0.01)
+
+    def change(self, **voice: Any) -> None:  # noqa: ANN401 - settings are of many types
+        """Change settings of the section voice, as the service does."""
+        self.settings = replace(self.settings, voice=replace(self.settings.voice, **voice))
+        self.keeper.apply(self.settings)
+
+
+Keep: TypeAlias = Callable[..., AbstractAsyncContextManager[Kept]]
+
+
+@pytest.fixture
+def keep(tmp_path: Path) -> Keep:
+    """keep(settings=…) makes a Kept for the length of a block."""
+
+    @asynccontextmanager
+    async def make(settings: Settings | None = None, *, switch: bool = True) -> AsyncIterator[Kept]:
+        async def turn(saving: bool) -> None:
+            kept.change(save_conversations=saving)
+
+        def on_event(event: StoreEvent) -> None:
+            if isinstance(event, Forgotten):
+                keeper.forgotten(event.deleted)
+            else:
+                keeper.tell()
+
+        settings = settings or Settings()
+        told: list[Saved] = []
+        keeper = Keeper(settings, told.append, turn if switch else None)
+        path = tmp_path / "data" / "home" / "history.db"
+        store = await Store.open(path, on_event=on_event)
+        kept = Kept(keeper, store, settings, told)
+        keeper.keep_in(store)
+        try:
+            yield kept
+        finally:
+            keeper.end()
+            await store.close()
+            await keeper.close()
+
+    return make
+
+
+MakeRoom: TypeAlias = Callable[..., AbstractAsyncContextManager[Room]]
+
+
+@pytest.fixture
+def room() -> MakeRoom:
+    """room(heard=[…], model=…, …) makes a Room for the length of a block."""
+
+    @asynccontextmanager
+    async def make(
+        heard: tuple[str, ...] = ("What time is it?",),
+        *,
+        model: ScriptedModel | None = None,
+        confidence: float = 0.95,
+        certain: bool = True,
+        verifier: ScriptedVerifier | None = None,
+        follow_up: bool = False,
+        settings: Settings | None = None,
+        keeper: Keeper | None = None,
+    ) -> AsyncIterator[Room]:
+        settings = settings or Settings()
+        dialogue_settings = replace(settings.dialogue, follow_up=follow_up)
+        settings = replace(settings, dialogue=dialogue_settings)
+        model = model or ScriptedModel()
+        engines = Engines(
+            ScriptedWakeWord(certain=certain),
+            LevelActivity(),
+            ScriptedRecogniser(heard, confidence),
+            model,
+            ToneVoice(),
+            verifier,
+        )
+        events, traces, sink = Events(), Traces(), ListSink(paced=True)
+        ear = Ear(engines.wake, engines.activity)
+        keeper = keeper or Keeper(settings)
+        dialogue = Dialogue(settings, engines, ear, sink, keeper, events, traces)
+        made = Room(dialogue, ear, sink, model, engines, traces)
+        watching = asyncio.create_task(_watch(events, made.seen))
+        running = asyncio.create_task(dialogue.run())
+        await asyncio.sleep(0.01)
+        try:
+            yield made
+        finally:
+            for task in (running, watching):
+                task.cancel()
+            await asyncio.wait([running, watching])
+            await ear.close()
+            await sink.close()
+            if not running.cancelled():
+                running.result()
+
+    return make
+
+
+async def _watch(events: Events, seen: list[Event]) -> None:
+    async for event in events.listen(10_000):
+        seen += [event]
