@@ -157,6 +157,16 @@ def _silence_alsa() -> None:
         log.debug("ALSA's messages stay: %s", error)
 
 
+def library_version() -> str:
+    """Of the ALSA library, such as 1.2.8; empty where it cannot be asked."""
+    try:
+        version = ctypes.CDLL("libasound.so.2").snd_asoundlib_version
+    except (OSError, AttributeError):
+        return ""
+    version.restype = ctypes.c_char_p
+    return str(version().decode())
+
+
 def device_error(direction: Direction, name: str, reason: str) -> DeviceError:
     """Our sentence for ALSA's, which is all that it gives: no number, and a name at the end."""
     reason = re.sub(r"\s*\[[^\]]*\]$", "", reason)

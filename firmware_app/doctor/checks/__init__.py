@@ -1,0 +1,1 @@
+"""The checks. Each file has one, named CHECK."""
