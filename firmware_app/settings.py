@@ -111,8 +111,11 @@ class RecogniserSettings:
         "auto",
         "auto takes Vosk where a model for the language is installed, else Whisper",
         choices=("auto", "vosk", "whisper"),
+        changeable=True,
     )
-    model: str = setting("", "catalogue name or path; empty takes the engine's own choice")
+    model: str = setting(
+        "", "name or path of the model; empty takes the engine's own choice", changeable=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,11 @@ class ModelSettings:
         "llama thinks on this device; openai sends words to the server named below",
         choices=("llama", "openai"),
     )
-    model: str = setting("", "catalogue name or path (llama), model name (openai); empty: default")
+    model: str = setting(
+        "",
+        "name or path (llama), the server's name for it (openai); empty: default",
+        changeable=True,
+    )
     threads: int = setting(
         0, "threads of the language model; 0 leaves the audio a core", at_least=0, at_most=64
     )
@@ -146,14 +153,28 @@ class ModelSettings:
 @dataclass(frozen=True, slots=True)
 class VoiceSettings:
     engine: Literal["piper", "espeak"] = setting(
-        "piper", "engine of Echo's voice", choices=("piper", "espeak")
+        "piper", "engine of Echo's voice", choices=("piper", "espeak"), changeable=True
     )
-    model: str = setting("", "catalogue name or path of the voice; empty: the packaged one")
+    model: str = setting("", "name or path of the voice; empty: the packaged one", changeable=True)
     speed: float = setting(
         1.0, "pace of speech", at_least=0.5, at_most=2.0, changeable=True, restart=False
     )
     volume: int = setting(
         80, "volume, percent", at_least=0, at_most=100, changeable=True, restart=False
+    )
+    save_conversations: bool = setting(
+        True,
+        "save what is asked and answered as text; off counts from the next answer, on from the "
+        "next conversation",
+        changeable=True,
+        restart=False,
+    )
+    history: Literal["off", "today", "all"] = setting(
+        "today",
+        "what of the history may be reached by voice",
+        choices=("off", "today", "all"),
+        changeable=True,
+        restart=False,
     )
 
 
@@ -173,6 +194,7 @@ class DialogueSettings:
     conversation_minutes: float = setting(
         30.0, "a conversation ends this long after its last exchange", at_least=0.1, at_most=1440.0
     )
+    owner: str = setting("home", "whose conversations those are that begin in this room")
     persona: str = setting("", "file with the system prompt, where the owner has written one")
 
 

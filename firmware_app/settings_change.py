@@ -69,8 +69,9 @@ def set_changed(name: str, value: Value, environ: Environ = os.environ) -> Loade
     layer = changed_layer(path)
     layer.values[name] = value
     layer.faults.pop(name, None)
+    unreadable = layer.faults.pop("", None)
     after = combine(config_layer(config_path(environ)), environ, layer)
-    if layer.faults.pop("", None):
+    if unreadable:
         set_aside(path)
     write_value(path, name, value, private=True)
     return after

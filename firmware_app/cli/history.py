@@ -59,6 +59,9 @@ async def _in_its_stead(command: Callable[[Ask], Awaitable[T]]) -> T:
     rates = load_rates(Path(chosen.history.rates)) if chosen.history.rates else Rates()
     with service_lock(runtime_dir(chosen)):
         store = await Store.open(path, chosen.history.workspace)
+        if not store.saving:  # a damaged one has been set aside by now, and a new one can be made
+            await store.close()
+            store = await Store.open(path, chosen.history.workspace)
         try:
             if not store.saving:
                 raise StorageError(

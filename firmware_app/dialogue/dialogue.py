@@ -206,6 +206,7 @@ class Dialogue:
         while self._turn:
             await asyncio.wait([self._turn])
         self._engines = engines
+        self._ear.verified(engines.verifier is not None)
         self._answering.use(engines.model, engines.voice, engines.names)
 
     def hears(self, hearing: bool, why: str = "") -> None:

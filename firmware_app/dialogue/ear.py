@@ -66,7 +66,12 @@ class _Sense:
     sensitivity: Sensitivity
 
 
-_Order: TypeAlias = Frame | _Attend | _Rest | _Raise | _Sense | None
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    verified: bool
+
+
+_Order: TypeAlias = Frame | _Attend | _Rest | _Raise | _Sense | _Verified | None
 
 
 class Ear:
@@ -111,6 +116,10 @@ class Ear:
         """How readily the wake word is heard from now on."""
         self._orders.put(_Sense(sensitivity))
 
+    def verified(self, verified: bool) -> None:
+        """Whether doubtful detections are looked at twice from now on."""
+        self._orders.put(_Verified(verified))
+
     async def close(self) -> None:
         self._orders.put(None)
         await asyncio.to_thread(self._thread.join, 2.0)
@@ -139,6 +148,8 @@ class Ear:
                     self._wake.raised = raised
                 case _Sense(sensitivity):
                     self._wake.sensitivity = sensitivity
+                case _Verified(verified):
+                    self._wake.second_stage = verified
                 case frame:
                     ring.append(frame)
                     if session:

@@ -40,6 +40,7 @@ class Detection:
 class WakeWord(Protocol):
     raised: bool  # True while Echo speaks: the raised threshold applies
     sensitivity: Sensitivity
+    second_stage: bool  # whether somebody verifies doubtful detections; without, fewer are given
 
     def process(self, frame: Frame) -> Detection | None: ...
 

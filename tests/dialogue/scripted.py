@@ -28,6 +28,7 @@ class ScriptedWakeWord:
 
     raised = False
     sensitivity: Sensitivity = "normal"
+    second_stage = True
 
     def __init__(self, *, certain: bool = True) -> None:
         self.certain = certain

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from firmware_app.dialogue.likeness import likeness
+from firmware_app.dialogue.likeness import likeness, plain
 from firmware_app.engines import Recogniser
 from firmware_app.engines.whisper import FILES, WhisperRecogniser, repeats_itself, tidy
 from firmware_app.errors import EngineError
@@ -195,9 +195,9 @@ async def test_repeated_words_are_heard_again_in_the_full_window(
         return encode(samples, window_seconds)
 
     monkeypatch.setattr(whisper, "encode", watched)
-    assert await transcript_of(whisper, word) == "next"
+    assert plain(await transcript_of(whisper, word)) == "next"  # its signs differ by processor
     assert windows == [10]
-    assert await transcript_of(whisper, np.tile(word, 3)) == "next next next"
+    assert plain(await transcript_of(whisper, np.tile(word, 3))) == "next next next"
     assert windows == [10, 10, 30]
 
 

@@ -1,0 +1,21 @@
+"""hey-echo run: the service, in the foreground."""
+
+import argparse
+from typing import Any
+
+
+def add(commands: Any) -> None:  # noqa: ANN401 - argparse does not name its type
+    parser = commands.add_parser("run", help="run the service: listen and answer until stopped")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from firmware_app.cli.service import settings
+    from firmware_app.logs import set_up
+    from firmware_app.service import serve
+
+    set_up(settings().log.level)
+    asyncio.run(serve())
+    return 0

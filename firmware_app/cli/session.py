@@ -1,0 +1,91 @@
+"""A dialogue in the foreground, shown as it happens."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from firmware_app.app import awake
+from firmware_app.audio.loudspeaker import AlsaSink
+from firmware_app.audio.microphone import AlsaSource
+from firmware_app.audio.room import RoomSource, ScriptedSource
+from firmware_app.audio.simulated import TimedSink
+from firmware_app.audio.wav import WavSink, read_wav
+from firmware_app.cli.live import show
+from firmware_app.dialogue.dialogue import Dialogue
+from firmware_app.engines.loading import load_engines
+from firmware_app.events import Events
+from firmware_app.settings import Settings
+from firmware_app.traces import Outcome, Traces
+
+QUIET_SECONDS = 1.0  # between the end of an answer and the next thing said
+
+
+async def run_recordings(
+    settings: Settings, recordings: Sequence[Path], out: Path | None, *, in_room: bool = False
+) -> int:
+    """Play the recordings to Echo, each when it has answered the one before.
+
+    in_room: mix the loudspeaker's sound into the microphone. Returns how many were answered.
+    """
+    sounds = [read_wav(recording) for recording in recordings]
+    print("loading the models", flush=True)
+    engines = await load_engines(settings)
+    events, traces = Events(), Traces()
+    shown = asyncio.create_task(show(listener := events.listen()))
+    try:
+        await engines.model.ready()
+        sink = WavSink(out) if out else TimedSink()
+        patience = Patience(sink)
+        script = ScriptedSource(sounds, patience.is_over, lead=1.0)
+        source = RoomSource(script, sink) if in_room else script
+        async with awake(settings, engines, source, sink, events, traces) as echo:
+            patience.dialogue = echo.dialogue
+            await echo.dialogue.heard_out()
+    finally:
+        events.unlisten(listener)
+        await shown
+        await engines.close()
+    return sum(trace.outcome is Outcome.ANSWERED for trace in traces.recent())
+
+
+async def run_live(settings: Settings) -> None:
+    """Talk through this machine's microphone and loudspeaker until cancelled."""
+    print("loading the models", flush=True)
+    engines = await load_engines(settings)
+    events = Events()
+    audio = settings.audio
+    source = AlsaSource(
+        audio.microphone,
+        rate=audio.microphone_rate,
+        channels=audio.microphone_channels,
+        channel=audio.microphone_channel,
+        on_state=lambda state: print(state.text, flush=True),
+    )
+    sink = AlsaSink(
+        audio.loudspeaker,
+        rate=audio.loudspeaker_rate,
+        on_state=lambda state: print(state.text, flush=True),
+    )
+    try:
+        async with awake(settings, engines, source, sink, events, Traces()):
+            await show(events.listen())
+    finally:
+        await engines.close()
+
+
+class Patience:
+    """Knows when it is polite to speak: Echo expects it, and has been silent for a while."""
+
+    def __init__(self, sink: TimedSink) -> None:
+        self.dialogue: Dialogue | None = None
+        self._sink = sink
+        self._since: float | None = None
+
+    def is_over(self) -> bool:
+        """To be asked again and again, as ScriptedSource does."""
+        if not self.dialogue or not self.dialogue.expects_speech or not self._sink.silent_for:
+            self._since = None
+            return False
+        self._since = self._since or time.monotonic()
+        return time.monotonic() - self._since >= QUIET_SECONDS

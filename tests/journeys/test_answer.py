@@ -1,0 +1,126 @@
+"""From "Hey Echo" to the answer, on real engines, in a room where Echo hears itself."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from firmware_app.audio.wav import read_wav
+from firmware_app.dialogue.likeness import plain
+from firmware_app.events import (
+    Notice,
+    QuestionAsked,
+    ReplyClause,
+    ReplyEnded,
+    StateChanged,
+    Status,
+    TurnDropped,
+    TurnTraced,
+    WakeWordHeard,
+)
+from firmware_app.frames import SAMPLE_RATE, Samples
+from firmware_app.settings import Settings, VoiceSettings
+from firmware_app.traces import Outcome, Stage
+from tests.journeys.conftest import FOLLOW_UP, QUESTION, Tell
+
+pytestmark = pytest.mark.journey
+
+WAKE_WORD = int(1.2 * SAMPLE_RATE)  # samples of the question that hold "Hey Echo" alone
+
+
+async def test_a_question_and_its_follow_up_are_answered_and_echo_ignores_itself(
+    tell: Tell, understood: Callable[[Samples], str]
+) -> None:
+    async with tell([QUESTION, FOLLOW_UP]) as story:
+        await story.heard_out()
+        assert [plain(text) for text in story.questions] == [
+            "what is the capital of japan",
+            "and what is the capital of germany",
+        ]
+        assert len(story.all(WakeWordHeard)) == 1
+        assert len(story.answers) == 2
+        assert "Tokyo" in story.answers[0]
+        assert "Berlin" in story.answers[1]
+        assert "tokyo" in understood(story.sink.samples)
+        trace = story.all(TurnTraced)[0].trace
+        assert set(trace.times) == set(Stage)
+
+
+async def test_silence_after_the_wake_word_reaches_no_model(tell: Tell) -> None:
+    async with tell([read_wav(QUESTION)[:WAKE_WORD]]) as story:
+        await story.heard_out()
+        assert len(story.all(WakeWordHeard)) == 1
+        assert story.all(TurnDropped) == [TurnDropped(Outcome.NOTHING_SAID)]
+        assert story.questions == []
+        assert not story.sink.samples.any()
+
+
+async def test_a_cough_and_a_hum_after_the_wake_word_are_no_question(tell: Tell) -> None:
+    random = np.random.default_rng(1)
+    cough = random.normal(0, 3000, SAMPLE_RATE // 6) * np.hanning(SAMPLE_RATE // 6)
+    hum = 2000 * np.sin(np.arange(3 * SAMPLE_RATE) * 2 * np.pi * 100 / SAMPLE_RATE)
+    quiet = np.zeros(SAMPLE_RATE // 2)
+    wake_word = read_wav(QUESTION)[:WAKE_WORD]
+    sound = np.concatenate([wake_word, quiet, cough, quiet, hum]).astype(np.int16)
+    async with tell([sound]) as story:
+        await story.heard_out()
+        assert story.questions == []
+        assert not story.sink.samples.any()
+
+
+async def test_the_wake_word_over_a_reply_stops_it(tell: Tell) -> None:
+    async with tell([QUESTION]) as story:
+        async for _ in story.echo.dialogue.ask("Tell me about the city of Paris."):
+            break
+        await story.until(WakeWordHeard)
+        first = await story.until(ReplyEnded)
+        assert first.status is Status.INTERRUPTED
+        await story.until(ReplyEnded, 2)
+        assert "Tokyo" in story.answers[1]
+
+
+async def test_a_model_that_is_killed_while_it_thinks_answers_all_the_same(tell: Tell) -> None:
+    async with tell([QUESTION]) as story:
+        await story.until(WakeWordHeard)
+        os.kill(story.engines.model.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+        ended = await story.until(ReplyEnded)
+        assert ended.status is Status.COMPLETE
+        assert "Tokyo" in ended.text
+
+
+async def test_espeak_speaks_where_it_is_chosen(
+    tell: Tell, understood: Callable[[Samples], str]
+) -> None:
+    settings = Settings(voice=VoiceSettings(engine="espeak"))
+    async with tell([QUESTION], settings=settings) as story:
+        await story.until(TurnTraced)
+        assert "the capital of" in understood(story.sink.samples)
+
+
+async def test_words_are_never_logged(tell: Tell, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("DEBUG"):
+        async with tell([QUESTION]) as story:
+            await story.until(TurnTraced)
+            words = plain(story.questions[0] + " " + story.answers[0]).split()
+    logged = caplog.text.lower()
+    assert [word for word in words if len(word) > 4 and word in logged] == []
+
+
+async def test_stop_silences_a_reply_within_a_tenth_of_a_second(tell: Tell) -> None:
+    async with tell([np.zeros(SAMPLE_RATE * 20, np.int16)]) as story:
+        asking = asyncio.create_task(anext(story.echo.dialogue.ask("Tell me about Paris.")))
+        await story.until(ReplyClause)
+        await asyncio.sleep(0.5)
+        story.echo.dialogue.stop()
+        await asyncio.sleep(0.1)
+        played = len(np.trim_zeros(story.sink.samples, "b"))
+        await asyncio.sleep(0.5)
+        assert len(np.trim_zeros(story.sink.samples, "b")) == played
+        await story.until(ReplyEnded)
+        await asyncio.wait([asking])
+        assert not story.all(Notice)
+        assert story.all(StateChanged)
+        assert not story.all(QuestionAsked)[0].spoken
