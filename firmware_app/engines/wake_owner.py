@@ -1,0 +1,197 @@
+"""The owner's own wake word: a small correction to a head, learnt from ten examples.
+
+The head's hidden layer is looked at once more: a linear layer on it is fitted so that the owner's
+examples score higher while the hard negatives that training left beside the head do not. The head
+itself stays as it is, and without the correction all is as before.
+"""
+
+import shutil
+import wave
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from firmware_app.engines.wake import STEP, FeatureModels, FeatureStream, Floats, Head
+from firmware_app.errors import EngineError
+from firmware_app.frames import SAMPLE_RATE, Samples
+
+EXAMPLES = 10  # spoken by the owner
+STEPS_AN_EXAMPLE = 3  # the ones in which the head is surest, taken as the phrase
+PENALTY = 3.0  # on the squared correction, in spreads of the hidden values: ten examples are few
+NEGATIVE_WEIGHT = 6.0  # of all negatives together, beside all examples together
+ROUNDS = 12  # of Newton's method; it settles in six or so
+LEVELS = (1.0, 0.3)  # each example is learnt at these levels
+NOISE = 0.02  # of the loudest sample, added to the second
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Added to the head's log odds: weights * hidden + bias."""
+
+    weights: Floats
+    bias: float
+
+    def of(self, hidden: Floats) -> float:
+        return float(hidden @ self.weights) + self.bias
+
+    def save(self, path: Path) -> None:
+        np.savez(path, weights=self.weights, bias=np.float32(self.bias))
+
+    @staticmethod
+    def load(path: Path) -> "Correction":
+        """Raises EngineError when the file is missing or damaged."""
+        try:
+            with np.load(path) as file:
+                return Correction(file["weights"].astype(np.float32), float(file["bias"]))
+        except (OSError, ValueError, KeyError) as error:
+            raise EngineError(
+                "model-damaged",
+                f"The owner's wake word {path} cannot be read.",
+                "Record it anew with `hey-echo wake record`, or remove it with "
+                "`hey-echo wake forget`.",
+            ) from error
+
+
+def learn(head: Head, features: FeatureModels, examples: Sequence[Samples]) -> Correction:
+    """Fit a correction to examples: sound in which the phrase is said once, 16 kHz.
+
+    Raises EngineError when the head has no negatives beside it to be held against.
+    """
+    seen = [_surest(head, features, sound) for sound in _varied(examples)]
+    hidden = np.concatenate([h for h, _ in seen])
+    odds = np.concatenate([o for _, o in seen])
+    return fit(hidden, odds, *negatives(head))
+
+
+def negatives(head: Head) -> tuple[Floats, Floats]:
+    """Hidden values and log odds of the hard negatives of the head's training."""
+    path = negatives_path(head.path)
+    try:
+        with np.load(path) as file:
+            return file["hidden"].astype(np.float32), file["odds"].astype(np.float32)
+    except (OSError, ValueError, KeyError) as error:
+        raise EngineError(
+            "model-missing",
+            f"The head {head.path.name} has no examples of other sound beside it ({path.name}), "
+            "so it cannot be adapted.",
+            "Use a head that scripts/train_wakeword.py made.",
+        ) from error
+
+
+def negatives_path(head: Path) -> Path:
+    return head.with_suffix(".negatives.npz")
+
+
+def fit(hidden: Floats, odds: Floats, other: Floats, other_odds: Floats) -> Correction:
+    """Penalised logistic regression with the head's log odds as a fixed offset.
+
+    hidden, other: (n, width) of the owner's examples and of negatives; odds: (n,).
+    """
+    values = np.concatenate((hidden, other)).astype(np.float64)
+    mean, spread = other.mean(0), other.std(0) + 1e-3
+    inputs = np.column_stack(((values - mean) / spread, np.ones(len(values))))
+    offset = np.concatenate((odds, other_odds)).astype(np.float64)
+    wanted = np.concatenate((np.ones(len(hidden)), np.zeros(len(other))))
+    share = np.concatenate(
+        (
+            np.full(len(hidden), EXAMPLES / len(hidden)),
+            np.full(len(other), NEGATIVE_WEIGHT * EXAMPLES / len(other)),
+        )
+    )
+    solution = np.zeros(inputs.shape[1])
+    for _ in range(ROUNDS):
+        chance = 1 / (1 + np.exp(-np.clip(offset + inputs @ solution, -30, 30)))
+        slope = inputs.T @ (share * (chance - wanted)) + PENALTY * solution
+        curve = (inputs * (share * chance * (1 - chance))[:, None]).T @ inputs
+        curve += PENALTY * np.eye(len(solution))
+        solution -= np.linalg.solve(curve, slope)
+    weights = (solution[:-1] / spread).astype(np.float32)
+    return Correction(weights, float(solution[-1] - mean @ weights))
+
+
+def _varied(examples: Sequence[Samples]) -> list[Samples]:
+    """The examples as they are, and quieter with a little noise."""
+    rng = np.random.default_rng(0)
+    found = []
+    for sound in examples:
+        loudest = float(np.abs(sound.astype(np.int32)).max())
+        for i, level in enumerate(LEVELS):
+            noise = rng.standard_normal(len(sound)) * NOISE * loudest * i
+            changed = np.round(sound * level + noise * level)
+            found.append(np.clip(changed, -32768, 32767).astype(np.int16))
+    return found
+
+
+def _surest(
+    head: Head, features: FeatureModels, sound: Samples
+) -> tuple[Floats, NDArray[np.float32]]:
+    """Hidden values and log odds of the steps in which the head is surest."""
+    stream = FeatureStream(features, gated=False)
+    padded = np.concatenate((sound, np.zeros(-len(sound) % STEP + 3 * STEP, np.int16)))
+    seen: list[Any] = []
+    for begin in range(0, len(padded), STEP):
+        embeddings = stream.feed(padded[begin : begin + STEP])
+        if embeddings is not None:
+            seen.append(head.look(embeddings))
+    seen.sort(key=lambda pair: -pair[0])
+    best = seen[:STEPS_AN_EXAMPLE]
+    return (
+        np.stack([hidden for _, hidden in best]),
+        np.array([odds for odds, _ in best], np.float32),
+    )
+
+
+class OwnerStore:
+    """Where owners' examples and corrections are kept: <state>/wake/<name>/, for Echo alone.
+
+    The examples are the only sound that Echo ever stores; they serve this and nothing else.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self.folder = state / "wake"
+
+    def names(self) -> list[str]:
+        if not self.folder.is_dir():
+            return []
+        return sorted(p.name for p in self.folder.iterdir() if not p.name.endswith(".part"))
+
+    def keep(
+        self, name: str, word: str, examples: Sequence[Samples], correction: Correction
+    ) -> Path:
+        """Write an owner's folder anew, whole or not at all."""
+        folder = self.folder / name
+        part = self.folder / f"{name}.part"
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(mode=0o700)
+        for number, sound in enumerate(examples, 1):
+            with wave.open(str(part / f"{number:02d}.wav"), "wb") as file:
+                file.setnchannels(1)
+                file.setsampwidth(2)
+                file.setframerate(SAMPLE_RATE)
+                file.writeframes(sound.tobytes())
+        correction.save(part / f"{word}.npz")
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+        return folder
+
+    def forget(self, name: str) -> bool:
+        """Delete an owner's examples and correction; False where there is nobody of that name."""
+        if name not in self.names():
+            return False
+        shutil.rmtree(self.folder / name)
+        return True
+
+    def corrections(self, word: str) -> list[Correction]:
+        """Every owner's correction to that word's head. Raises EngineError for a damaged one."""
+        paths = [self.folder / name / f"{word}.npz" for name in self.names()]
+        return [Correction.load(path) for path in paths if path.exists()]
+
+
+def with_owners(head: Head, store: OwnerStore) -> list[Head]:
+    """The head as it is, and once more for each owner who has recorded examples for it."""
+    return [head, *(Head(head.path, owner) for owner in store.corrections(head.word))]

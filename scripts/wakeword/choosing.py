@@ -1,0 +1,92 @@
+"""The operating points, chosen on the half of the held-out material that is not reported."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from wakeword.judging import Figures, Rule, Scored, figures
+
+SCORES = (
+    0.1,
+    0.15,
+    0.2,
+    0.25,
+    0.3,
+    0.35,
+    0.4,
+    0.45,
+    0.5,
+    0.55,
+    0.6,
+    0.65,
+    0.7,
+    0.75,
+    0.8,
+    0.85,
+    0.9,
+    0.93,
+    0.96,
+    0.98,
+    0.99,
+)
+ACCEPTS = tuple(n / 2 for n in range(-14, 3))
+WEIGHTS = (0.0, 0.3, 0.7)
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a sensitivity may cost, and how much each cost counts beside a share of recall.
+
+    alarms: false accepts an hour of real speech; near: share of near phrases. What is over these
+    counts much more.
+    """
+
+    alarms: float
+    near: float
+    alarm_price: float
+    near_price: float
+
+
+AIMS = {
+    "low": Aim(0.1, 0.015, 0.3, 2.0),
+    "normal": Aim(0.3, 0.03, 0.1, 1.0),
+    "high": Aim(1.0, 0.06, 0.03, 0.3),
+}
+
+
+def worth(found: Figures, aim: Aim) -> float:
+    """Recall, near and far, less what it costs."""
+    heard = found.recalled("clean") + found.recalled("far 10 dB") + 0.5 * found.recalled("far 5 dB")
+    alarms, near = found.rate("real"), found.near_share()
+    over = 0.7 * max(0.0, alarms - aim.alarms) + 2.0 * max(0.0, near - aim.near)
+    return heard - aim.alarm_price * alarms - aim.near_price * near - over
+
+
+def alone(dev: Sequence[Scored], aim: Aim) -> Rule:
+    """The threshold of the head without a second stage."""
+    return max((Rule(s) for s in SCORES), key=lambda rule: worth(figures(dev, rule), aim))
+
+
+def two_stages(dev: Sequence[Scored], aim: Aim, least: float, like: Rule | None = None) -> Rule:
+    """Doubtful, certain and the second stage's bound.
+
+    least: the lowest score that may wake. like: a rule whose second stage is to be kept. Searched a
+    coordinate at a time from several beginnings, as the full grid is large.
+    """
+    lows = [s for s in SCORES if s >= least]
+
+    def value(rule: Rule) -> float:
+        return worth(figures(dev, rule), aim)
+
+    starts = [(like.weight, like.accept)] if like else [(weight, -5.0) for weight in WEIGHTS]
+    ends = []
+    for weight, accept in starts:
+        rule = Rule(lows[len(lows) // 2], 0.93, accept, weight)
+        for _ in range(2):
+            if not like:
+                rule = max((replace(rule, accept=a) for a in ACCEPTS), key=value)
+            above = [s for s in (*SCORES, 0.98) if s > rule.wakes]
+            rule = max((replace(rule, certain=s) for s in above), key=value)
+            below = [s for s in lows if s < rule.certain]
+            rule = max((replace(rule, wakes=s) for s in below), key=value)
+        ends.append(rule)
+    return max(ends, key=value)

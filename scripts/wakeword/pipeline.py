@@ -1,0 +1,347 @@
+"""A whole run, step by step: clips, scenes, features, training, judging, card."""
+
+import hashlib
+import json
+import multiprocessing
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wakeword import dataset, kokoro, owner, recordings, voices
+from wakeword.card import Facts
+from wakeword.dataset import Job
+from wakeword.kokoro import cache_folder
+from wakeword.phrases import Phrases, phrases_for
+from wakeword.report import Material, judge
+from wakeword.voices import Unit
+from wakeword.work import Pieces, Places, Worker
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much of everything. units: by kind; turns: scenes made of each clip; steps: of Adam."""
+
+    name: str
+    units: dict[str, int]
+    turns: dict[str, int]
+    pieces: int | None  # of real recordings; None takes all
+    noise: int  # jobs of two minutes
+    rooms: int
+    steps: int
+    packages: bool  # fetch Debian's recordings
+    second_stage: bool  # choose a second stage too
+    members: int = 3  # networks whose opinions are averaged
+    judged_voices: int | None = None  # held-out voices a half; None takes all
+    judged_clips: int = 8  # with the phrase, of each held-out voice
+
+
+FULL = Plan(
+    "full",
+    {
+        "positives": 27,
+        "row_positives": 12,
+        "nears": 14,
+        "sentences": 3,
+        "cheap_positives": 40,
+        "cheap_negatives": 40,
+    },
+    {
+        "positives": 12,
+        "row_positives": 8,
+        "nears": 6,
+        "sentences": 3,
+        "cheap_positives": 2,
+        "cheap_negatives": 2,
+    },
+    pieces=None,
+    noise=40,
+    rooms=120,
+    steps=8000,
+    packages=True,
+    second_stage=True,
+)
+QUICK = Plan(
+    "quick",
+    {
+        "positives": 1,
+        "row_positives": 0,
+        "nears": 1,
+        "sentences": 0,
+        "cheap_positives": 5,
+        "cheap_negatives": 5,
+    },
+    {
+        "positives": 8,
+        "row_positives": 3,
+        "nears": 4,
+        "sentences": 1,
+        "cheap_positives": 2,
+        "cheap_negatives": 2,
+    },
+    pieces=50,
+    noise=2,
+    rooms=16,
+    steps=1000,
+    packages=False,
+    second_stage=False,
+    members=1,
+    judged_voices=1,
+    judged_clips=4,
+)
+
+
+@dataclass
+class Progress:
+    """Says how far a step is, and how long it will still take, every few seconds."""
+
+    name: str
+    total: int
+    began: float = field(default_factory=time.monotonic)
+    done: int = 0
+    said: float = 0.0
+
+    def step(self) -> None:
+        self.done += 1
+        now = time.monotonic()
+        if now - self.said < 5 and self.done < self.total:
+            return
+        self.said = now
+        left = (now - self.began) / self.done * (self.total - self.done)
+        print(f"{self.name}: {self.done} of {self.total}, {left / 60:.1f} min left", flush=True)
+
+
+def tell(text: str) -> None:
+    print(text, flush=True)
+
+
+class Run:
+    """One phrase's run. negatives: folders of recordings; None looks where they usually are."""
+
+    def __init__(
+        self,
+        phrase: str,
+        plan: Plan,
+        out: Path,
+        negatives: Sequence[Path] | None,
+        jobs: int,
+        seed: int,
+    ) -> None:
+        self.phrases: Phrases = phrases_for(phrase)
+        self.plan, self.out, self.jobs, self.seed = plan, out, max(1, jobs), seed
+        self.folders = _folders(negatives)
+        slug = self.phrases.phrase.replace(" ", "_")
+        self.slug = slug
+        self.cache = cache_folder() / "wakeword"
+        self.clips = self.cache / "clips" / slug
+        made_of = [plan.rooms, plan.packages, self.folders, dataset.AUGMENTATION, voices.PLAN]
+        known = ",".join(map(str, made_of))
+        key = hashlib.sha256(known.encode()).hexdigest()[:8]
+        self.features = self.cache / "features" / f"{slug}-{plan.name}-{key}"
+
+    def everything(self) -> None:
+        began = time.monotonic()
+        tell(f"training a head for {self.phrases.phrase!r} ({self.plan.name} run)")
+        tell(f"recordings: {', '.join(map(str, self.folders)) or 'none'}")
+        kokoro.fetch()
+        real, sources = self.recordings()
+        pool = Pool(self.places(real), self.jobs)
+        pool.do("clips", "make_clips", [(u,) for u in self.units()])
+        pieces = len(Pieces(real["train"]))
+        pool.do("features", "make_scenes", [(job,) for job in self.scene_jobs(pieces)])
+        head, windows = self.train(pieces)
+        material = self.prepare_judging(pool, real)
+        pool.close()
+        facts = Facts(
+            self.plan.name,
+            self.seed,
+            (time.monotonic() - began) / 60,
+            self.jobs,
+            {kind: count * voices.CLIPS_A_UNIT for kind, count in self.plan.units.items()},
+            windows,
+            sources,
+            {split: self.judged_voices(split) for split in ("dev", "test")},
+        )
+        report = judge(
+            self.phrases, head, material, facts, tell, second_stage=self.plan.second_stage
+        )
+        tell(f"done in {(time.monotonic() - began) / 60:.1f} minutes: {head}\n{report}")
+
+    def units(self) -> list[Unit]:
+        """Kinds take turns, so that a stopped run has something of each."""
+        found = [
+            (number / count, Unit(kind, number))
+            for kind, count in self.plan.units.items()
+            for number in range(count)
+        ]
+        return [unit for _, unit in sorted(found, key=lambda pair: pair[0])]
+
+    def scene_jobs(self, pieces: int) -> list[Job]:
+        plan = self.plan
+        jobs = [Job(u.kind, u.number, t) for u in self.units() for t in range(plan.turns[u.kind])]
+        pieces = pieces if plan.pieces is None else min(pieces, plan.pieces)
+        jobs += [Job("real", n, 0) for n in range(pieces)]
+        jobs += [Job("real", n, 1) for n in range(0, pieces, 2)]  # half of them in rooms and noise
+        return jobs + [Job("noise", n, 0) for n in range(plan.noise)]
+
+    def places(self, real: dict[str, Path]) -> Places:
+        noise = [folder.parent / "noise" for folder in self.folders]
+        return Places(
+            self.phrases,
+            self.clips,
+            self.cache / "held_out" / f"{self.slug}-{self.plan.name}",
+            self.features,
+            self.cache / "judged" / f"{self.slug}-{self.plan.name}",
+            real,
+            next((folder for folder in noise if folder.is_dir()), None),
+            self.plan.rooms,
+            self.plan.judged_clips,
+        )
+
+    def recordings(self) -> tuple[dict[str, Path], list[str]]:
+        """Files of real speech by split, decoded once, and what they are."""
+        key = hashlib.sha256(f"{self.folders}{self.plan.packages}".encode()).hexdigest()[:8]
+        folder = self.cache / f"recordings-{key}"
+        files = {split: folder / f"{split}.npy" for split in ("train", "dev", "test")}
+        if not (folder / "sources.json").exists():
+            tell("reading the recordings of real speech")
+            folder.mkdir(parents=True, exist_ok=True)
+            found = recordings.gather(self.folders, packages=self.plan.packages)
+            for split, path in files.items():
+                Pieces.write(path, getattr(found, split))
+            (folder / "sources.json").write_text(json.dumps(found.sources))
+        return files, json.loads((folder / "sources.json").read_text())
+
+    def train(self, pieces: int) -> tuple[Path, tuple[int, int, int]]:
+        """The head's file, and how many windows with the phrase, near and other it learnt from."""
+        head = self.out / f"{self.slug}.onnx"
+        tell("training")
+        jobs = self.scene_jobs(pieces)
+        paths = [self.features / f"{job.name}.npz" for job in jobs]
+        bank = dataset.bank(paths)
+        tell(
+            f"{len(bank.positive)} windows with the phrase, {len(bank.near)} of near phrases, "
+            f"{len(bank.other)} of other sound"
+        )
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(min(self.jobs, self.plan.members), mp_context=context) as pool:
+            waiting = [
+                pool.submit(_train_member, paths, self.plan.steps, self.seed, member)
+                for member in range(self.plan.members)
+            ]
+            members = [future.result() for future in waiting]
+        from wakeword import training
+
+        training.export(members, head)
+        owner.keep_negatives(bank, head, self.seed)
+        return head, (len(bank.positive), len(bank.near), len(bank.other))
+
+    def judged_voices(self, split: str) -> list[str]:
+        own, others = {
+            "dev": (voices.HELD_OUT_DEV, voices.OTHERS_DEV),
+            "test": (voices.HELD_OUT_TEST, voices.OTHERS_TEST),
+        }[split]
+        most = self.plan.judged_voices
+        return [*own[:most], *[v for v in others[:most] if voices.available(v)]]
+
+    def judged_sounds(self, split: str, pieces: int) -> list[tuple[str, str, int]]:
+        """Sound without the phrase: split, kind, number."""
+        minutes = 20 if self.plan.judged_voices is None else 1
+        kinds = [
+            (split, kind, n) for kind in ("music", "television", "noise") for n in range(minutes)
+        ]
+        if self.plan.judged_voices is None:
+            kinds += [(split, "synthetic", n) for n in range(8)]
+            kinds += [(split, "real", n) for n in range(pieces)]
+        else:
+            kinds += [(split, "real", n) for n in range(min(pieces, 10))]
+        return kinds
+
+    def prepare_judging(self, pool: "Pool", real: dict[str, Path]) -> Material:
+        both = ("dev", "test")
+        people = [(s, v) for s in both for v in self.judged_voices(s)]
+        pool.do("held-out voices", "held_out_clips", people)
+        pool.do("judged scenes", "judge_voice", people)
+        sounds = {s: self.judged_sounds(s, len(Pieces(real[s]))) for s in both}
+        pool.do("judged sound", "judge_sound", [j for s in both for j in sounds[s]])
+        return Material(Worker(self.places(real)), {s: self.judged_voices(s) for s in both}, sounds)
+
+
+class Pool:
+    """Processes that each keep a Worker; one process works in this one."""
+
+    def __init__(self, places: Places, count: int) -> None:
+        self._places = places
+        self._worker = Worker(places) if count == 1 else None
+        context = multiprocessing.get_context("spawn")
+        self._pool = (
+            None
+            if count == 1
+            else ProcessPoolExecutor(
+                count, mp_context=context, initializer=_begin, initargs=(places,)
+            )
+        )
+
+    def do(self, name: str, method: str, jobs: Sequence[tuple[Any, ...]]) -> None:
+        """Do all jobs, telling how far it is."""
+        progress = Progress(name, len(jobs))
+        if self._worker:
+            for job in jobs:
+                getattr(self._worker, method)(*job)
+                progress.step()
+        elif self._pool:
+            for done in as_completed([self._pool.submit(_do, method, job) for job in jobs]):
+                done.result()
+                progress.step()
+
+    def close(self) -> None:
+        if self._pool:
+            self._pool.shutdown()
+
+
+def _train_member(paths: Sequence[Path], steps: int, seed: int, member: int) -> dict[str, Any]:
+    """A network's parameters, kept beside the features that they were learnt from."""
+    from wakeword import training
+
+    names = "".join(path.stem for path in paths)
+    key = hashlib.sha256(f"{training.RECIPE}/{steps}/{names}".encode()).hexdigest()[:8]
+    kept = paths[0].parent / f"network-{key}-{seed}-{member}.npz"
+    if not kept.exists():
+        bank = dataset.bank(paths)
+        part = kept.with_suffix(".part.npz")
+        np.savez(part, **training.train_member(bank, steps, seed, member, tell))
+        part.replace(kept)
+    with np.load(kept) as file:
+        return dict(file)
+
+
+_mine: list[Worker] = []
+
+
+def _begin(places: Places) -> None:
+    _mine.append(Worker(places))
+
+
+def _do(method: str, job: tuple[Any, ...]) -> None:
+    getattr(_mine[0], method)(*job)
+
+
+def _folders(named: Sequence[Path] | None) -> list[Path]:
+    """Folders of recordings: those named, else the usual place, else none and where to get some."""
+    if named:
+        for folder in named:
+            if not folder.is_dir():
+                raise SystemExit(f"{folder} is no folder. Name one that holds recordings.")
+        return [folder.resolve() for folder in named]
+    base = recordings.default_folder()
+    if base is None:
+        tell(
+            f"No recordings of real speech here; the head will wake more often by itself. "
+            f"Public ones: {recordings.PUBLIC_SOURCE}."
+        )
+        return []
+    return [base / name for name in ("wake", "speech") if (base / name).is_dir()]
