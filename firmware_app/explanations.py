@@ -257,6 +257,12 @@ AREAS: Mapping[str, Mapping[str, Explanation]] = {
             "The set-up was not finished, or the packages were changed by hand.",
             "Run ./scripts/setup.",
         ),
+        "turn-failed": Explanation(
+            "A question was heard, and answering it failed.",
+            "This is a fault of Echo's own program, not of its surroundings.",
+            "Ask again. If it happens again, report it with what `journalctl -u hey-echo` says; "
+            "there are no words of yours in it.",
+        ),
         "ear-failed": Explanation(
             "Listening for the wake word failed.",
             "The wake word's engine broke, as with a damaged model or too little memory.",

@@ -182,7 +182,7 @@ class Answering:
             QuestionAsked(question.text, question.confidence, question.input_mode == "voice")
         )
         reply = prepared
-        status = Status.INTERRUPTED
+        status = Status.FAILED
         try:
             reply = reply or await self._begin_when_ready(question, trace)
             status = await self._speak(reply, trace)
@@ -196,6 +196,9 @@ class Answering:
             status = Status.FAILED
             self._events.publish(Notice(error.code, str(error)))
             await self._say(self._phrases.failed, trace)
+        except asyncio.CancelledError:
+            status = Status.INTERRUPTED
+            raise
         finally:
             text = reply.text if reply else ""
             self._keeper.answer(conversation, text, status, question.input_mode, self._engines)

@@ -1,6 +1,7 @@
 """The dialogue: wake, listen, think, speak, follow up; and what interrupts what."""
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator
@@ -35,6 +36,8 @@ from firmware_app.events import (
 from firmware_app.frames import BLOCK, BLOCK_MS
 from firmware_app.settings import Settings
 from firmware_app.traces import Outcome, Stage, Trace, Traces
+
+log = logging.getLogger(__name__)
 
 WAITING_MESSAGES = 4  # typed messages that may wait during a reply
 PRE_ROLL = 3 * BLOCK  # samples before the end of the wake phrase that are recognised with it
@@ -314,11 +317,16 @@ class Dialogue:
                 carry_on.done.set_result(conversation)
 
     def _report(self, error: BaseException) -> None:
-        """An engine failed a turn: say so, and be ready for the next."""
+        """Something failed a turn: say so, and be ready for the next."""
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
         if not isinstance(error, EchoError):
-            raise error
+            log.error("a turn failed", exc_info=error)
+            error = EngineError(
+                "turn-failed",
+                f"A question could not be answered ({type(error).__name__}).",
+                "Ask again; if it happens again, see the log: journalctl -u hey-echo",
+            )
         self._events.publish(Notice(error.code, str(error)))
 
     async def _one_turn(self, begin: _Begin) -> None:

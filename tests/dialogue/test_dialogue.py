@@ -181,6 +181,21 @@ async def test_a_model_that_dies_partway_leaves_what_was_said_and_an_apology(
         assert [notice.code for notice in r.all(Notice)] == ["model-died"]
 
 
+async def test_a_fault_of_the_program_costs_one_turn(
+    room: MakeRoom, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with room() as r:
+        with monkeypatch.context() as broken:
+            broken.setattr(r.model, "reply", None)  # calling it raises a TypeError
+            await r.ask()
+            assert (await r.until(Notice)).code == "turn-failed"
+        assert r.all(ReplyEnded) == [ReplyEnded(Status.FAILED, "")]
+        await r.until_rest()
+        await r.ask()
+        assert await r.until(ReplyEnded, 2) == ReplyEnded(Status.COMPLETE, "Yes.")
+    assert "a turn failed" in caplog.text
+
+
 async def test_a_typed_message_waits_for_the_reply_and_is_answered(room: MakeRoom) -> None:
     async with room(model=ScriptedModel([LONG, "Typed answer."])) as r:
         await r.ask()
