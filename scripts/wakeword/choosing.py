@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from wakeword.judging import Figures, Rule, Scored, figures
 
 SCORES = (
+    0.05,
     0.1,
     0.15,
     0.2,
@@ -69,7 +70,8 @@ def alone(dev: Sequence[Scored], aim: Aim) -> Rule:
 def two_stages(dev: Sequence[Scored], aim: Aim, least: float, like: Rule | None = None) -> Rule:
     """Doubtful, certain and the second stage's bound.
 
-    least: the lowest score that may wake. like: a rule whose second stage is to be kept. Searched a
+    least: the lowest score that may wake. like: the normal rule, whose second stage is
+    kept, and from which the other sensitivities differ in the way their names say. Searched a
     coordinate at a time from several beginnings, as the full grid is large.
     """
     lows = [s for s in SCORES if s >= least]
@@ -77,14 +79,21 @@ def two_stages(dev: Sequence[Scored], aim: Aim, least: float, like: Rule | None 
     def value(rule: Rule) -> float:
         return worth(figures(dev, rule), aim)
 
+    certains = [*SCORES, 0.995]
+    if like and aim.alarms < AIMS["normal"].alarms:
+        lows = [s for s in lows if s > like.wakes]
+        certains = [s for s in certains if s > like.certain]
+    elif like:
+        lows = [s for s in lows if s < like.wakes] or [like.wakes]
+        certains = [s for s in certains if s < like.certain]
     starts = [(like.weight, like.accept)] if like else [(weight, -5.0) for weight in WEIGHTS]
     ends = []
     for weight, accept in starts:
-        rule = Rule(lows[len(lows) // 2], 0.93, accept, weight)
+        rule = Rule(lows[len(lows) // 2], certains[-1], accept, weight)
         for _ in range(2):
             if not like:
                 rule = max((replace(rule, accept=a) for a in ACCEPTS), key=value)
-            above = [s for s in (*SCORES, 0.98) if s > rule.wakes]
+            above = [s for s in certains if s > rule.wakes]
             rule = max((replace(rule, certain=s) for s in above), key=value)
             below = [s for s in lows if s < rule.certain]
             rule = max((replace(rule, wakes=s) for s in below), key=value)

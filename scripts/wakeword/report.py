@@ -23,7 +23,7 @@ from wakeword.work import Worker, load_cases
 TABLE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 UNWEIGHED = {"fast", "slow", "loud", "quiet"}  # conditions that the choice does not look at
 GATED = ("clean", "far 10 dB", "far 5 dB", "quiet")  # conditions that the gate is judged on
-LEAST_DOUBTFUL = 0.1
+LEAST_DOUBTFUL = 0.05
 
 
 @dataclass(frozen=True)
