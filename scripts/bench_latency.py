@@ -280,6 +280,7 @@ async def measure(settings: Settings, passes: int, only_sequential: bool) -> Non
         before, began = consumed(), time.monotonic()
         for number, request in enumerate(requests() * passes, 1):
             for title, kind in kinds:
+                await forget_the_question(settings, engines)
                 answered = await kind(settings, engines, request)
                 _progress(number, request, title, answered)
                 if answered:
@@ -287,6 +288,11 @@ async def measure(settings: Settings, passes: int, only_sequential: bool) -> Non
         _print_results(results, before, consumed(), time.monotonic() - began)
     finally:
         await engines.close()
+
+
+async def forget_the_question(settings: Settings, engines: Engines) -> None:
+    """Both ways ask the same; the second must not find the question in the model's cache."""
+    await engines.model.prefill(await prompt(settings, engines).messages([], "Hello."))
 
 
 def _progress(number: int, request: Request, title: str, answered: Answered | None) -> None:

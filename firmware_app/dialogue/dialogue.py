@@ -449,7 +449,7 @@ class Dialogue:
         if not wake_up or wake_up.detection.certain or not verifier:
             return True
         began = time.monotonic()
-        before = [f.samples for f in wake_up.before if f.index < wake_up.detection.end]
+        before = [frame.samples for frame in wake_up.before]
         verdict = await verifier.verify(np.concatenate(before), wake_up.detection)
         trace.second_stage_ms = (time.monotonic() - began) * 1000
         trace.second_stage_score = verdict.score

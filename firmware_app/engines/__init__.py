@@ -59,7 +59,7 @@ class Verdict:
 
 class WakeVerifier(Protocol):
     async def verify(self, samples: Samples, detection: Detection) -> Verdict:
-        """Judge the sound up to the detection's end, 16 kHz mono, two seconds or so."""
+        """Judge all that was heard until the detection was given, 16 kHz mono."""
         ...
 
 

@@ -37,6 +37,8 @@ HISTORY = WINDOW + (CONTEXT - 1) * MEL_FRAMES  # mel frames all of these need
 
 LOST = SAMPLE_RATE // 10  # a gap longer than this starts the features anew
 
+LONGEST_WAIT = 3  # steps that a doubtful detection whose score rises is held back
+
 GATE_DB = 5.0  # a mel band this far above its floor is heard
 GATE_BANDS = 4  # this many of the 32 open the gate
 GATE_STEPS = 15  # steps it stays open after the last sound
@@ -299,7 +301,8 @@ class Choice:
 class Decider:
     """From scores, a step at a time, to detections.
 
-    A certain one comes at once. A doubtful one comes a step later, as its score may yet rise.
+    A certain one comes at once. A doubtful one waits until its score no longer rises: it may yet
+    become certain, and the second stage then hears the whole phrase.
     """
 
     def __init__(self, heads: int, blocks_in_a_row: int, refractory_seconds: float) -> None:
@@ -325,13 +328,17 @@ class Decider:
 
     def _settled(self, found: Choice | None) -> Choice | None:
         waiting, self._waiting = self._waiting, None
-        if waiting is None and found is not None and not found.certain:
+        if waiting:
+            rising = found is not None and found.score > waiting.score
+            best = found if found and rising else waiting
+            found = replace(best, ago=waiting.ago + 1)
+            if rising and not found.certain and found.ago < LONGEST_WAIT:
+                self._waiting = found
+                return None
+        elif found and not found.certain:
             self._waiting = found
             return None
-        if waiting is not None:
-            better = found if found and found.score > waiting.score else waiting
-            found = replace(better, ago=1)
-        if found is not None:
+        if found:
             self._resting = self._rest
             self._in_a_row = [0] * len(self._in_a_row)
         return found

@@ -22,7 +22,7 @@ from firmware_app.frames import SAMPLE_RATE, Samples
 EXAMPLES = 10  # spoken by the owner
 STEPS_AN_EXAMPLE = 3  # the ones in which the head is surest, taken as the phrase
 PENALTY = 3.0  # on the squared correction, in spreads of the hidden values: ten examples are few
-NEGATIVE_WEIGHT = 6.0  # of all negatives together, beside all examples together
+NEGATIVE_WEIGHT = 0.5  # of all negatives together, beside all examples together
 ROUNDS = 12  # of Newton's method; it settles in six or so
 LEVELS = (1.0, 0.3)  # each example is learnt at these levels
 NOISE = 0.02  # of the loudest sample, added to the second
@@ -92,7 +92,8 @@ def fit(hidden: Floats, odds: Floats, other: Floats, other_odds: Floats) -> Corr
     hidden, other: (n, width) of the owner's examples and of negatives; odds: (n,).
     """
     values = np.concatenate((hidden, other)).astype(np.float64)
-    mean, spread = other.mean(0), other.std(0) + 1e-3
+    mean, spread = other.mean(0), values.std(0)
+    spread = np.maximum(spread, spread.mean() / 5)  # a value that hardly moves tells little
     inputs = np.column_stack(((values - mean) / spread, np.ones(len(values))))
     offset = np.concatenate((odds, other_odds)).astype(np.float64)
     wanted = np.concatenate((np.ones(len(hidden)), np.zeros(len(other))))
@@ -102,13 +103,22 @@ def fit(hidden: Floats, odds: Floats, other: Floats, other_odds: Floats) -> Corr
             np.full(len(other), NEGATIVE_WEIGHT * EXAMPLES / len(other)),
         )
     )
+
+    def cost(solution: NDArray[np.float64]) -> float:
+        total = offset + inputs @ solution
+        entropy = np.logaddexp(0, total) - wanted * total
+        return float(share @ entropy + PENALTY / 2 * solution @ solution)
+
     solution = np.zeros(inputs.shape[1])
     for _ in range(ROUNDS):
         chance = 1 / (1 + np.exp(-np.clip(offset + inputs @ solution, -30, 30)))
         slope = inputs.T @ (share * (chance - wanted)) + PENALTY * solution
         curve = (inputs * (share * chance * (1 - chance))[:, None]).T @ inputs
         curve += PENALTY * np.eye(len(solution))
-        solution -= np.linalg.solve(curve, slope)
+        step = np.linalg.solve(curve, slope)
+        while cost(solution - step) > cost(solution) and np.abs(step).max() > 1e-6:
+            step /= 2
+        solution -= step
     weights = (solution[:-1] / spread).astype(np.float32)
     return Correction(weights, float(solution[-1] - mean @ weights))
 

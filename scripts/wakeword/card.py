@@ -67,9 +67,10 @@ def _about(phrases: Phrases, facts: Facts) -> str:
     positive, near, other = facts.windows
     return (
         f"The head wakes on “{phrases.phrase}” and on nothing else: neither the name alone nor "
-        "another greeting before it wakes. Input: the last 16 embeddings (1.28 s in steps of "
-        "80 ms, each seeing 0.78 s) of openWakeWord's feature models; output: a score from 0 "
-        f"to 1.\n\nRun: {facts.plan}, seed {facts.seed}, {facts.minutes:.0f} minutes on "
+        "another greeting before it wakes. Input: the last 16 embeddings (a step of 80 ms apart, "
+        "each seeing 0.78 s) of openWakeWord's feature models, of which the last 10 "
+        f"count; output: a score from 0 to 1.\n\nRun: {facts.plan}, seed {facts.seed}, "
+        f"{facts.minutes:.0f} minutes (of its last part, where it was resumed) on "
         f"{facts.jobs} processes ({platform.machine()}), "
         f"{datetime.now(UTC):%Y-%m-%d}. Windows: {positive:,} with the phrase, {near:,} of near "
         f"phrases, {other:,} of other sound."
@@ -194,7 +195,8 @@ def _adapted(found: Adaptation | None) -> str:
         "## The owner's adaptation",
         "",
         f"`hey-echo wake record` with {found.owners} held-out voices as owners: ten examples "
-        "(clean and quiet) each, judged on other clips at the normal threshold of the head alone.",
+        "(clean, quiet and loud) each, judged on other clips at the normal threshold of the head "
+        "alone.",
         "",
         "| | before | after |",
         "|---|---|---|",

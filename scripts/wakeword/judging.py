@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from firmware_app.engines.wake import STEP, Bounds, Decider
+from firmware_app.engines.wake import LONGEST_WAIT, STEP, Bounds, Decider
 from firmware_app.frames import SAMPLE_RATE
 from wakeword.evaluation import HEARD_WITHIN, REFRACTORY, upper_bound
 
@@ -78,7 +78,7 @@ def hits(scores: Floats, rule: Rule) -> list[Hit]:
     apart = np.flatnonzero(np.diff(busy) > REFRACTORY * SAMPLE_RATE / STEP + 3) + 1
     for part in np.split(busy, apart):
         decider = Decider(1, 1, REFRACTORY)
-        last = min(len(scores), int(part[-1]) + 2) if len(part) else 0
+        last = min(len(scores), int(part[-1]) + 1 + LONGEST_WAIT) if len(part) else 0
         for step in range(int(part[0]) if len(part) else 0, last):
             choice = decider.step([float(scores[step])], bounds)
             if choice:

@@ -20,7 +20,7 @@ Floats = NDArray[np.float32]
 LOOKED_AT = 60_000  # negatives of which the hardest are kept
 HARDEST, RANDOM = 700, 300  # negatives kept beside a head
 RUN = 4000  # windows a run
-ENROLLED = ("clean", "quiet")  # conditions in which a stand-in speaks the examples
+ENROLLED = ("clean", "quiet", "loud")  # conditions in which a stand-in speaks the examples
 JUDGED = ("clean", "fast", "slow", "far 10 dB", "far 5 dB")
 
 
@@ -33,8 +33,9 @@ class Looked:
 
     def scores(self, correction: Correction | None) -> Floats:
         odds = self.odds
-        if correction:
-            odds = odds + self.hidden @ correction.weights + np.float32(correction.bias)
+        if correction:  # the head itself listens on beside its corrected copy
+            added = self.hidden @ correction.weights + np.float32(correction.bias)
+            odds = odds + np.maximum(added, 0)
         return np.asarray(1 / (1 + np.exp(-np.clip(odds, -30, 30))), np.float32)
 
 
@@ -100,7 +101,7 @@ def measure(
 ) -> Adaptation | None:
     """people: by voice, the cases with the phrase and the near phrases; real: embeddings.
 
-    Each voice speaks its examples in two conditions; other clips of it in other conditions judge.
+    Each voice speaks its examples in a few conditions; other clips of it judge.
     """
     features, plain = FeatureModels(feature_folder()), Head(head)
     speech = [look(head, [windows(e)]) for e in real]
@@ -110,7 +111,7 @@ def measure(
     for said, others in people.values():
         clean = [c for c in said if c.condition == ENROLLED[0]]
         half = len(clean) // 2
-        if half < EXAMPLES // 2:
+        if half * len(ENROLLED) < EXAMPLES:
             continue
         owners += 1
         examples = [c for name in ENROLLED for c in _of(said, name)[:half]][:EXAMPLES]

@@ -114,7 +114,8 @@ def judge(
     like: Rule | None = None  # the second stage is the same at every sensitivity
     for name in ("normal", "low", "high"):
         aim = AIMS[name]
-        rule = alone = choosing.alone(dev, aim)
+        plain_like = chosen["normal"].alone if "normal" in chosen else None
+        rule = alone = choosing.alone(dev, aim, plain_like)
         if found:
             rule = choosing.two_stages(dev, aim, LEAST_DOUBTFUL, like)
             like = like or rule
