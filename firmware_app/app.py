@@ -13,6 +13,7 @@ from firmware_app.dialogue.ear import Ear
 from firmware_app.dialogue.keeping import Keeper
 from firmware_app.engines import EngineNames, Engines
 from firmware_app.engines.loading import load_model
+from firmware_app.errors import the_one
 from firmware_app.events import Events
 from firmware_app.settings import Settings
 from firmware_app.traces import Trace, Traces
@@ -84,10 +85,3 @@ async def answer(settings: Settings, question: str) -> AsyncGenerator[str, None]
         await keeper.close()
     finally:
         await model.close()
-
-
-def the_one(error: BaseException) -> BaseException:
-    """The error inside groups of one, which is what a task group makes of it."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error

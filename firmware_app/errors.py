@@ -59,3 +59,10 @@ class ServiceError(EchoError):
     """The running service cannot be reached, or one is running already."""
 
     exit_status = 75  # EX_TEMPFAIL
+
+
+def the_one(error: BaseException) -> BaseException:
+    """The error inside groups of one, which is what a task group makes of it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

@@ -19,7 +19,7 @@ from firmware_app.dialogue.keeping import Keeper
 from firmware_app.dialogue.listening import Gate, Listening, Utterance
 from firmware_app.dialogue.reply import Mouth
 from firmware_app.engines import Engines
-from firmware_app.errors import EchoError, EngineError, ServiceError, UsageError
+from firmware_app.errors import EchoError, EngineError, ServiceError, UsageError, the_one
 from firmware_app.events import (
     CarriedOn,
     Events,
@@ -318,8 +318,7 @@ class Dialogue:
 
     def _report(self, error: BaseException) -> None:
         """Something failed a turn: say so, and be ready for the next."""
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-            error = error.exceptions[0]
+        error = the_one(error)
         if not isinstance(error, EchoError):
             log.error("a turn failed", exc_info=error)
             error = EngineError(
