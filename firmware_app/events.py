@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -27,6 +27,13 @@ class Status(StrEnum):
     COMPLETE = "complete"
     INTERRUPTED = "interrupted"
     FAILED = "failed"
+
+
+class Mode(StrEnum):
+    """How people talk with Echo: by voice, or by text alone with the microphone closed."""
+
+    VOICE = "voice"
+    TEXT = "text"
 
 
 class Saved(StrEnum):
@@ -123,6 +130,78 @@ class CarriedOn:
     title: str
 
 
+@dataclass(frozen=True, slots=True)
+class ConversationOpened:
+    """This is the open conversation now, or the one that the next question begins (title empty)."""
+
+    uuid: str
+    owner: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryAdded:
+    """The open conversation has an entry more. created: wall clock in seconds, None if unknown."""
+
+    conversation: str
+    owner: str
+    number: int
+    kind: str
+    text: str
+    status: Status
+    input_mode: str | None
+    created: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesForgotten:
+    """Entries were deleted, or whole conversations where they stand in `conversations`."""
+
+    conversations: frozenset[str]
+    entries: Mapping[str, frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChanged:
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class MuteChanged:
+    """muted: what was asked for. closed: whether the capture device is closed, as it reports."""
+
+    muted: bool
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChanged:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RingingChanged:
+    """A timer or alarm rings, or no longer does. name: as people would say it."""
+
+    ringing: bool
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUsed:
+    """A skill or tool did something in this turn; text says what."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TalkerDirection:
+    """Where the talker is, degrees clockwise from the front of the microphone array."""
+
+    degrees: float
+
+
 Event: TypeAlias = (
     StateChanged
     | WakeWordHeard
@@ -137,6 +216,15 @@ Event: TypeAlias = (
     | ModelReady
     | SavingChanged
     | CarriedOn
+    | ConversationOpened
+    | EntryAdded
+    | EntriesForgotten
+    | ModeChanged
+    | MuteChanged
+    | SettingChanged
+    | RingingChanged
+    | ToolUsed
+    | TalkerDirection
 )
 
 

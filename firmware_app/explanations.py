@@ -70,6 +70,11 @@ AREAS: Mapping[str, Mapping[str, Explanation]] = {
             "Use the one that runs, or stop it first: `sudo systemctl stop hey-echo`. The "
             "sentence names its process.",
         ),
+        "state-not-written": Explanation(
+            "The state database did not take a change: a timer, a pairing or a switch.",
+            "The card is full, damaged or far too slow.",
+            "Read what `hey-echo doctor` says of the card, then ask for the change again.",
+        ),
         "not-allowed": Explanation(
             "This user may not call the service, or not touch a file of its.",
             "The service answers its own user, root, and members of the group hey-echo only.",

@@ -1,6 +1,7 @@
 """The state database <state>/state.db: what Echo must know after a restart, and no words.
 
-It holds the traces of the last turns. One thread writes; nobody waits for it.
+It holds the traces of the last turns, and the tables of the rooms that keep something there. One
+thread works on it.
 """
 
 import contextlib
@@ -8,9 +9,10 @@ import logging
 import queue
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from firmware_app.errors import StorageError
 from firmware_app.sqlite import Connection, Error, migrate, open_database
@@ -48,6 +50,7 @@ _STAGES = {stage.value: stage for stage in Stage}
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}
 
 Write: TypeAlias = Callable[[Connection], object]
+T = TypeVar("T")
 
 
 def state_file(state: Path) -> Path:
@@ -90,6 +93,30 @@ class StateStore:
             )
         )
 
+    def work(self, work: Callable[[Connection], T]) -> "Future[T]":
+        """Read or write in one transaction on the store's thread; done when it is on the card.
+
+        The future raises StorageError where the card does not take it, or lags far behind.
+        """
+        done: Future[T] = Future()
+
+        def act(database: Connection) -> None:
+            try:
+                with database:
+                    result = work(database)
+            except Error as fault:
+                done.set_exception(_unwritten(str(fault)))
+            except BaseException as fault:
+                done.set_exception(fault)
+            else:
+                done.set_result(result)
+
+        try:
+            self._writes.put_nowait(act)
+        except queue.Full:
+            done.set_exception(_unwritten("the card is too slow"))
+        return done
+
     def close(self) -> None:
         """Write what waits, as far as the card keeps up."""
         try:
@@ -102,7 +129,7 @@ class StateStore:
         if self._writes.empty():
             self._dropping = False
         try:
-            self._writes.put_nowait(write)
+            self._writes.put_nowait(lambda database: _write_or_log(database, write))
         except queue.Full:
             if not self._dropping:
                 log.warning("the card is too slow: times of turns are left out")
@@ -110,12 +137,24 @@ class StateStore:
 
     def _run(self) -> None:
         while (write := self._writes.get()) is not None:
-            try:
-                with self._database:
-                    write(self._database)
-            except Error:
-                log.exception("the state database cannot be written")
+            write(self._database)
         self._database.close()
+
+
+def _write_or_log(database: Connection, write: Write) -> None:
+    try:
+        with database:
+            write(database)
+    except Error:
+        log.exception("the state database cannot be written")
+
+
+def _unwritten(reason: str) -> StorageError:
+    return StorageError(
+        "state-not-written",
+        f"What Echo must know after a restart could not be written ({reason}).",
+        "Look at the space on the card and its state: hey-echo doctor",
+    )
 
 
 def read_traces(path: Path, last: int = KEPT) -> list[Trace]:

@@ -208,3 +208,31 @@ def _wait(store: StateStore, seconds: float = 10) -> None:
     store._put(lambda _: None)
     while not store._writes.empty():
         threading.Event().wait(0.01)
+
+
+def test_work_is_done_on_the_stores_thread_and_is_on_the_card_when_its_future_is(
+    tmp_path: Path,
+) -> None:
+    store = StateStore(state_file(tmp_path))
+    store.work(lambda db: db.execute("CREATE TABLE t (x)")).result(5)
+    store.work(lambda db: db.execute("INSERT INTO t VALUES (7)")).result(5)
+    other = open_database(state_file(tmp_path), readonly=True)
+    assert list(other.execute("SELECT x FROM t")) == [(7,)]
+    other.close()
+    store.close()
+
+
+def test_work_that_fails_leaves_nothing_and_says_so(tmp_path: Path) -> None:
+    store = StateStore(state_file(tmp_path))
+
+    def half(db: Connection) -> None:
+        db.execute("CREATE TABLE t (x)")
+        db.execute("INSERT INTO nowhere VALUES (7)")
+
+    with pytest.raises(StorageError) as failed:
+        store.work(half).result(5)
+    assert failed.value.code == "state-not-written"
+    assert not store.work(
+        lambda db: list(db.execute("SELECT * FROM sqlite_schema WHERE name = 't'"))
+    ).result(5)
+    store.close()
