@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -151,6 +151,7 @@ class EntryAdded:
     status: Status
     input_mode: str | None
     created: float | None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +244,11 @@ class Listener:
     def close(self) -> None:
         self._closed = True
         self._arrived.set()
+
+    def waiting(self) -> Iterator[Event]:
+        """Take what has come so far, without waiting for more."""
+        while self._events:
+            yield self._events.popleft()
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         while True:

@@ -20,11 +20,15 @@ class Frame:
     samples: shape (BLOCK,), int16.
     index: position of the first sample since the source was opened; a jump means lost sound.
     heard_at: monotonic time in seconds at which the last sample was captured.
+    far: what the loudspeaker played meanwhile, like samples, where its echo was taken out.
+    raw: the microphones of an array as they are, shape (channels, BLOCK), where there is one.
     """
 
     samples: Samples
     index: int
     heard_at: float
+    far: Samples | None = None
+    raw: Samples | None = None
 
     @property
     def end(self) -> int:

@@ -59,6 +59,44 @@ class AudioSettings:
     loudspeaker_rate: int = setting(
         48_000, "sample rate asked of the loudspeaker, Hz", at_least=8_000, at_most=192_000
     )
+    echo_cancellation: bool = setting(
+        True, "take Echo's own voice out of what the microphone hears"
+    )
+    chimes: bool = setting(
+        True,
+        "soft sounds when Echo wakes, mutes and fails",
+        changeable=True,
+        restart=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSettings:
+    board: str = setting(
+        "auto",
+        "microphone board with its light and button; auto looks which one is there, none has none",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LightSettings:
+    brightness: int = setting(
+        60,
+        "brightness of the light, percent",
+        at_least=1,
+        at_most=100,
+        changeable=True,
+        restart=False,
+    )
+    night_brightness: int = setting(
+        8, "brightness at night, percent", at_least=1, at_most=100, changeable=True, restart=False
+    )
+    night_hours: str = setting(
+        "22:00-07:00",
+        "hours of the night, such as 22:00-07:00; empty: none",
+        changeable=True,
+        restart=False,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +124,7 @@ class WakeSettings:
         0.15, "added to the threshold while Echo speaks", at_least=0.0, at_most=0.9
     )
     second_stage: bool = setting(True, "verify a doubtful wake-up with the recogniser's model")
+    stop_word: bool = setting(True, 'end a reply or a ring when "stop" is said over it')
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +191,15 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class VoiceSettings:
-    engine: Literal["piper", "espeak"] = setting(
-        "piper", "engine of Echo's voice", choices=("piper", "espeak"), changeable=True
+    engine: Literal["auto", "piper", "espeak"] = setting(
+        "auto",
+        "auto takes Piper where one of its voices speaks the language, else espeak-ng",
+        choices=("auto", "piper", "espeak"),
+        changeable=True,
     )
-    model: str = setting("", "name or path of the voice; empty: the packaged one", changeable=True)
+    model: str = setting(
+        "", "name or path of the voice; empty: the one for the language", changeable=True
+    )
     speed: float = setting(
         1.0, "pace of speech", at_least=0.5, at_most=2.0, changeable=True, restart=False
     )
@@ -199,11 +243,31 @@ class DialogueSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EncyclopediaSettings:
+    files: str = setting("", "ZIM files in which things are looked up, separated by commas")
+
+
+@dataclass(frozen=True, slots=True)
 class HistorySettings:
     workspace: str = setting("home", "household whose history is used: a folder of the data")
     rates: str = setting(
         "", "TOML file with what engines cost; without it every cost is unavailable"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    enabled: bool = setting(True, "offer the page to browsers on the home network")
+    port: int = setting(8080, "port of the page; 0: a free one", at_least=0, at_most=65_535)
+    address: str = setting(
+        "private",
+        "who may reach the page: private (the home network), all, or an address to listen on",
+    )
+    hosts: str = setting("", "more names by which browsers may reach the page, separated by commas")
+    certificate: str = setting(
+        "", "certificate of the page, PEM [<state>/tls/certificate.pem where there is one]"
+    )
+    key: str = setting("", "private key of that certificate, PEM [<state>/tls/key.pem]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,14 +281,20 @@ class LogSettings:
 class Settings:
     """The whole tree. A name is section.key, such as wake.sensitivity."""
 
-    language: str = setting("en", "language spoken to Echo and by Echo")
+    language: Literal["en", "es"] = setting(
+        "en", "language spoken to Echo and by Echo", choices=("en", "es")
+    )
     paths: PathSettings = field(default_factory=PathSettings)
     audio: AudioSettings = field(default_factory=AudioSettings)
+    device: DeviceSettings = field(default_factory=DeviceSettings)
+    lights: LightSettings = field(default_factory=LightSettings)
     wake: WakeSettings = field(default_factory=WakeSettings)
     endpoint: EndpointSettings = field(default_factory=EndpointSettings)
     recogniser: RecogniserSettings = field(default_factory=RecogniserSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     voice: VoiceSettings = field(default_factory=VoiceSettings)
     dialogue: DialogueSettings = field(default_factory=DialogueSettings)
+    encyclopedia: EncyclopediaSettings = field(default_factory=EncyclopediaSettings)
     history: HistorySettings = field(default_factory=HistorySettings)
+    web: WebSettings = field(default_factory=WebSettings)
     log: LogSettings = field(default_factory=LogSettings)

@@ -142,6 +142,27 @@ def check_together(settings: Settings) -> None:
         )
     if model.backend == "openai":
         _check_server(settings)
+    try:
+        hours(settings.lights.night_hours)
+    except ValueError as error:
+        raise SettingsError(
+            "setting-invalid",
+            f"lights.night_hours cannot be {_shown(settings.lights.night_hours)}.",
+            "It must be two times of day, such as 22:00-07:00, or empty.",
+        ) from error
+
+
+def hours(text: str) -> tuple[int, int] | None:
+    """Two times of day such as "22:00-07:00", in minutes; None for none. Raises ValueError."""
+    if not text.strip():
+        return None
+    found = re.fullmatch(r"\s*(\d{1,2}):(\d\d)\s*-\s*(\d{1,2}):(\d\d)\s*", text, re.ASCII)
+    if not found:
+        raise ValueError(text)
+    begin_hour, begin, end_hour, end = map(int, found.groups())
+    if max(begin_hour, end_hour) > 23 or max(begin, end) > 59:
+        raise ValueError(text)
+    return begin_hour * 60 + begin, end_hour * 60 + end
 
 
 def _check_server(settings: Settings) -> None:

@@ -43,6 +43,37 @@ MIGRATIONS = (
         PRIMARY KEY (trace, stage)
     ) STRICT, WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE pairings (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        token_hash BLOB NOT NULL UNIQUE,
+        owner TEXT NOT NULL,
+        name TEXT NOT NULL,
+        created REAL NOT NULL,
+        last_used REAL NOT NULL
+    ) STRICT;
+    """,
+    """
+    CREATE TABLE switches (
+        name TEXT PRIMARY KEY,
+        value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE alerts (
+        id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        seconds INTEGER,
+        boot_id TEXT NOT NULL,
+        due_boot REAL NOT NULL,
+        due REAL,
+        time TEXT NOT NULL,
+        twelve_hour INTEGER NOT NULL,
+        days TEXT NOT NULL,
+        anchor REAL
+    ) STRICT;
+    """,
 )
 
 # A newer Echo may have written others.

@@ -22,7 +22,11 @@ PURPOSES = {
     "build": "set-up",
 }
 # Read in the package's own licence text, where its metadata says less.
-BY_HAND = {"apsw": "any licence that the OSI approves", "vosk": "Apache-2.0"}
+BY_HAND = {
+    "apsw": "any licence that the OSI approves",
+    "pyroomacoustics": "MIT",
+    "vosk": "Apache-2.0",
+}
 SHORTEST_TEXT = 60  # a licence field longer than this is the licence itself
 
 

@@ -179,9 +179,9 @@ def test_words_are_sent_only_to_the_host_that_was_named() -> None:
 
 
 def test_a_value_is_found_by_its_name() -> None:
-    tree = build({"voice.volume": 3, "language": "de"})
+    tree = build({"voice.volume": 3, "language": "es"})
     assert value_of(tree, "voice.volume") == 3
-    assert value_of(tree, "language") == "de"
+    assert value_of(tree, "language") == "es"
     assert {name: value_of(settings.Settings(), name) for name in KNOWN} == {
         name: setting.default for name, setting in KNOWN.items()
     }

@@ -116,8 +116,8 @@ class TestTheOwnersFile:
 
     def test_a_top_level_setting_stays_above_the_sections(self, box: Box) -> None:
         box.config.write_text("[wake]\nsensitivity = 'low'\n")
-        set_in_config("language", "de", box.environ)
-        assert load(box.environ).settings.language == "de"
+        set_in_config("language", "es", box.environ)
+        assert load(box.environ).settings.language == "es"
 
     @pytest.mark.parametrize(
         "text",

@@ -58,8 +58,8 @@ def test_each_layer_covers_the_one_below(box: Box) -> None:
 
 
 def test_top_level_settings_have_variables_too(box: Box) -> None:
-    box.environ["HEY_ECHO_LANGUAGE"] = "de"
-    assert load(box.environ).settings.language == "de"
+    box.environ["HEY_ECHO_LANGUAGE"] = "es"
+    assert load(box.environ).settings.language == "es"
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_a_hanging_card_does_not_hold_up_the_end(
 
 def test_a_database_of_a_newer_echo_is_refused_untouched(path: Path) -> None:
     database = open_database(path)
-    migrate(database, [*MIGRATIONS, "CREATE TABLE pairings (id)"])
+    migrate(database, [*MIGRATIONS, "CREATE TABLE of_a_newer_echo (id)"])
     database.close()
     before = path.read_bytes()
     with pytest.raises(StorageError) as caught:
