@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Protocol
 
+from firmware_app.audio.reference import Reference
 from firmware_app.frames import Frame, Samples
 
 
@@ -33,6 +34,11 @@ class Sink(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+    @property
+    def reference(self) -> Reference:
+        """What leaves the loudspeaker and when, for echo cancellation."""
+        ...
 
     @property
     def heard(self) -> int:

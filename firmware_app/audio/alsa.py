@@ -64,7 +64,10 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class DeviceState:
-    """Told once when a device is lost and once when it is (again) ready."""
+    """Told once when a device is lost and once when it is (again) ready.
+
+    closed: the microphone was closed on purpose; nothing of it is lost.
+    """
 
     direction: Direction
     ready: bool
@@ -72,6 +75,7 @@ class DeviceState:
     error: DeviceError | None = None
     rate: int = 0  # delivered, Hz, where it is ready
     channels: int = 0
+    closed: bool = False
 
 
 Open = Callable[[], Device]
@@ -235,3 +239,24 @@ def encode(sound: NDArray[np.float32], device: Device) -> bytes:
         case _:
             values = bounded.astype("<f4")
     return np.repeat(values[:, np.newaxis], device.channels, axis=1).tobytes()
+
+
+class MixerControl:
+    """One control of a card's mixer, such as "Speaker". Raises OSError where there is none."""
+
+    def __init__(self, card: str, name: str) -> None:
+        self._alsaaudio = _alsaaudio()
+        try:
+            self._mixer = self._alsaaudio.Mixer(name, device=f"hw:CARD={card}")
+        except self._alsaaudio.ALSAAudioError as error:
+            raise OSError(str(error)) from error
+
+    def set_percent(self, percent: int) -> None:
+        """Set all its channels, whether it is for playback, for capture or both."""
+        directions = self._alsaaudio.PCM_PLAYBACK, self._alsaaudio.PCM_CAPTURE
+        try:
+            for able, direction in zip(("Playback", "Capture"), directions, strict=True):
+                if any(able in what for what in self._mixer.volumecap()):
+                    self._mixer.setvolume(percent, self._alsaaudio.MIXER_CHANNEL_ALL, direction)
+        except self._alsaaudio.ALSAAudioError as error:
+            raise OSError(str(error)) from error

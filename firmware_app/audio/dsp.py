@@ -1,5 +1,6 @@
 """Small tools for sound: a queue of samples, fades, volume, change of rate."""
 
+import functools
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Samples
 
 FULL_SCALE = 32768
+MARGIN = 16  # samples at each end that `shifted` needs
+PHASES = 256
 
 
 def milliseconds(ms: float) -> int:
@@ -66,6 +69,31 @@ def amplify(samples: Samples, before: float, after: float) -> Samples:
     if before == after == 1.0:
         return samples
     return _rounded(samples * np.linspace(before, after, len(samples)))
+
+
+def shifted(samples: Samples, fraction: float) -> Samples:
+    """The samples from MARGIN to MARGIN before the end, read a fraction of a sample later.
+
+    By a windowed sine cardinal, to 1/256 of a sample. fraction: from 0 to below 1.
+    """
+    phase = round(fraction * PHASES)
+    if phase == 0:
+        return samples[MARGIN:-MARGIN]
+    if phase == PHASES:
+        return samples[MARGIN + 1 :][: len(samples) - 2 * MARGIN]
+    between = np.convolve(samples.astype(np.float32), _kernels()[phase], "valid")
+    return _rounded(between[1 : len(samples) - 2 * MARGIN + 1])
+
+
+@functools.cache
+def _kernels() -> NDArray[np.float32]:
+    """For each phase the weights, last sample first; shape (PHASES, 2 * MARGIN)."""
+    distance = np.arange(MARGIN - 1, -MARGIN - 1, -1) * -1.0
+    distance = distance[np.newaxis] - np.arange(PHASES)[:, np.newaxis] / PHASES
+    weights = np.sinc(distance) * np.cos(np.pi * distance / (2 * MARGIN + 2)) ** 2
+    weights /= weights.sum(axis=1, keepdims=True)
+    kernels: NDArray[np.float32] = weights[:, ::-1].astype(np.float32)
+    return kernels
 
 
 class SampleQueue:

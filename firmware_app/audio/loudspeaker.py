@@ -34,6 +34,7 @@ from firmware_app.audio.dsp import (
     to_float,
     to_int16,
 )
+from firmware_app.audio.reference import Reference
 from firmware_app.errors import DeviceError
 from firmware_app.frames import SAMPLE_RATE, Samples, seconds
 
@@ -202,6 +203,7 @@ class AlsaSink:
         self._on_state = on_state
         self._open_device = open_device
         self._clock = clock
+        self.reference = Reference(clock())
         self._changed = threading.Condition()  # guards what both threads use, below
         self._queue = SampleQueue()
         self._ledger = Ledger()
@@ -277,6 +279,10 @@ class AlsaSink:
             try:
                 device = self._open_device(self._name, self._rate)
                 try:
+                    output = Output(device, self._clock)
+                    if self._ready is False:  # it may open and still take nothing
+                        output.silence(PERIOD)
+                        output.halt()
                     self._tell(
                         DeviceState(
                             "loudspeaker",
@@ -286,7 +292,7 @@ class AlsaSink:
                             channels=device.channels,
                         )
                     )
-                    self._serve(Output(device, self._clock))
+                    self._serve(output)
                 finally:
                     device.close()
             except DeviceError as error:
@@ -360,6 +366,7 @@ class AlsaSink:
             samples = self._queue.take(count)
             if len(samples):
                 self._ledger.add(self._clock() + backlog, len(samples))
+                self.reference.add(self._clock() + backlog, samples)
             self._free_at = self._clock() + backlog + seconds(len(samples))
             return samples
 
@@ -367,7 +374,9 @@ class AlsaSink:
         """Fade what comes next, let it be heard, and drop the rest."""
         with self._changed:
             last = self._queue.take(self._fade or 0)
-            self._ledger.add(self._clock() + output.queued + output.held, len(last))
+            begins = self._clock() + output.queued + output.held
+            self._ledger.add(begins, len(last))
+            self.reference.add(begins, fade_out(last, len(last)))
         output.fade(last)
         output.silence(PERIOD)
         while (left := output.queued - PERIOD) > 0 and not self._closing:
@@ -379,6 +388,7 @@ class AlsaSink:
         with self._changed:
             self._queue.clear()
             self._ledger.cut(self._clock())
+            self.reference.cut(self._clock())
             self._free_at = 0.0
             self._fade = None
         self._wake.set_from_thread()
@@ -389,6 +399,7 @@ class AlsaSink:
     def _watch(self, output: Output) -> None:
         if output.underruns:
             log.debug("underrun of the loudspeaker “%s”", self._name)
+            self.reference.interrupt()
             self.underruns += output.underruns
             output.underruns = 0
             self._calm_at = self._clock() + CALM
@@ -398,6 +409,7 @@ class AlsaSink:
         until = self._clock() + duration
         with self._changed:
             self._ledger.cut(self._clock())
+            self.reference.cut(self._clock())
             self._free_at = 0.0
         while not self._closing and (now := self._clock()) < until:
             if self._fade is not None:

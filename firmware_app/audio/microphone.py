@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from typing import Self
 
 import numpy as np
 
@@ -28,11 +29,14 @@ from firmware_app.audio.bridge import Wake
 from firmware_app.audio.dsp import Resampler, SampleQueue, to_int16
 from firmware_app.errors import DeviceError
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples, seconds
+from firmware_app.settings import AudioSettings
 
 log = logging.getLogger(__name__)
 
 RING = 2 * SAMPLE_RATE // BLOCK  # frames kept for a loop that is late: 2 s
 STALLED = 2.0  # seconds without a sample after which a device counts as lost
+DEAD = 60.0  # seconds of one and the same value after which a device counts as lost
+STILL_DEAD = 10.0  # … and once it does, before it is opened anew
 RUNAWAY = 0.5  # seconds of sound too many: no clock behind it, as when a file has ended
 CLOSE_WAIT = 0.4  # seconds that closing waits for the thread
 WINDOW = 5.0  # seconds
@@ -78,12 +82,55 @@ class SampleClock:
             self.index = max(self.index, round((now - self._origin) * SAMPLE_RATE))
 
 
+class RawChannels:
+    """Some channels of a device at our rate, as many samples of each as of the one listened to."""
+
+    def __init__(self, channels: tuple[int, ...], device: Device) -> None:
+        self._channels = channels
+        self._device = device
+        self._resamplers = [Resampler(device.rate, SAMPLE_RATE, live=True) for _ in channels]
+        self._sound = SampleQueue()  # shape (samples, channels)
+
+    def append(self, data: bytes) -> None:
+        """Take in what the device gave, all its channels interleaved."""
+        device = self._device
+        if device.format == "S16_LE" and device.rate == SAMPLE_RATE:
+            all_channels = np.frombuffer(data, "<i2").reshape(-1, device.channels)
+            self._sound.append(all_channels[:, self._channels])
+        else:
+            pairs = zip(self._channels, self._resamplers, strict=True)
+            sounds = [to_int16(by.feed(decode(data, device, channel))) for channel, by in pairs]
+            self._sound.append(np.stack(sounds, axis=1))
+
+    def take(self) -> Samples:
+        """A block of each, shape (channels, BLOCK)."""
+        return self._sound.take(BLOCK).T
+
+    def clear(self) -> None:
+        self._sound.clear()
+        for resampler in self._resamplers:
+            resampler.clear()
+
+
 class AlsaSource:
     """Frames from an ALSA capture device, whatever its rate, channels and format.
 
-    channel: the one that is listened to, from 0. on_state: told on the loop, once for each loss
-    and each return. Never raises for the device; close() ends the iterator.
+    channel: the one that is listened to, from 0. raw: the microphones of an array, which frames
+    carry beside it where the device has them all. on_state: told on the loop, once for each loss,
+    each return and each closing. Never raises for the device; close() ends the iterator.
     """
+
+    @classmethod
+    def chosen(cls, audio: AudioSettings, on_state: OnState, raw: tuple[int, ...] = ()) -> Self:
+        """The microphone that the settings name."""
+        return cls(
+            audio.microphone,
+            rate=audio.microphone_rate,
+            channels=audio.microphone_channels,
+            channel=audio.microphone_channel,
+            raw=raw,
+            on_state=on_state,
+        )
 
     def __init__(
         self,
@@ -92,6 +139,7 @@ class AlsaSource:
         rate: int = SAMPLE_RATE,
         channels: int = 1,
         channel: int = 0,
+        raw: tuple[int, ...] = (),
         on_state: OnState | None = None,
         open_device: Callable[[str, int, int], Device] = open_microphone,
         clock: Callable[[], float] = time.monotonic,
@@ -101,6 +149,7 @@ class AlsaSource:
         self._name = name
         self._asked = rate, channels
         self._channel = channel
+        self._raw = raw
         self._on_state = on_state
         self._open_device = open_device
         self._clock = clock
@@ -108,15 +157,20 @@ class AlsaSource:
         self._ring: deque[Frame] = deque()
         self._wake: Wake | None = None
         self._ended = False
-        self._closing = threading.Event()
-        self._ready: bool | None = None
+        self._closing = False
+        self._shut = False  # the device is to be closed, and is not to be opened
+        self._asked_anew = threading.Event()  # one of these two has changed
+        self._told: tuple[bool, bool] | None = None  # ready and closed, as last told
+        self._value = 0  # the last sample that differed from the one before
+        self._changed_at = 0.0  # the time of the last block with more than that in it
+        self._dead = False  # it was lost because it delivered one value only
 
     async def __aiter__(self) -> AsyncIterator[Frame]:
         wake = self._wake or self._start()
         while True:
-            while self._ring and not self._closing.is_set():
+            while self._ring and self._wanted:
                 yield self._ring.popleft()
-            if self._ended or self._closing.is_set():
+            if self._ended or self._closing:
                 return
             wake.clear()
             await wake.wait()
@@ -126,9 +180,29 @@ class AlsaSource:
         threading.Thread(target=self._run, name="microphone", daemon=True).start()
         return self._wake
 
+    @property
+    def _wanted(self) -> bool:
+        """Whether the device is to be listened to."""
+        return not (self._closing or self._shut)
+
+    def close_capture(self) -> None:
+        """Close the device, and listen to nothing until open_capture; `on_state` tells when.
+
+        Sound that was captured and not yet given out is forgotten at once.
+        """
+        self._shut = True
+        self._ring.clear()
+        self._asked_anew.set()
+
+    def open_capture(self) -> None:
+        """Listen again; `on_state` tells when."""
+        self._shut = False
+        self._asked_anew.set()
+
     async def close(self) -> None:
         """End within half a second, even where the driver holds the thread."""
-        self._closing.set()
+        self._closing = True
+        self._asked_anew.set()
         if self._wake is None:
             return
         give_up = time.monotonic() + CLOSE_WAIT
@@ -142,7 +216,12 @@ class AlsaSource:
 
     def _run(self) -> None:
         attempt = 0
-        while not self._closing.is_set():
+        while not self._closing:
+            self._asked_anew.clear()
+            if self._shut:
+                attempt = 0
+                self._rest()
+                continue
             began = self._clock()
             try:
                 device = self._open_device(self._name, *self._asked)
@@ -158,13 +237,20 @@ class AlsaSource:
                 self._tell(DeviceState("microphone", False, str(failed), failed))
             if self._clock() - began > BACK_OFF[-1]:
                 attempt = 0
-            self._closing.wait(BACK_OFF[min(attempt, len(BACK_OFF) - 1)])
+            self._asked_anew.wait(BACK_OFF[min(attempt, len(BACK_OFF) - 1)])
             attempt += 1
         self._ended = True
         self._woken()
 
+    def _rest(self) -> None:
+        """Stay closed until something else is asked."""
+        self._ring.clear()
+        text = "The microphone is closed: Echo hears nothing."
+        self._tell(DeviceState("microphone", False, text, closed=True))
+        self._asked_anew.wait()
+
     def _listen(self, device: Device) -> None:
-        """Read until closing. Raises DeviceError when the device is lost."""
+        """Read for as long as it is wanted. Raises DeviceError when the device is lost."""
         if self._channel >= device.channels:
             raise DeviceError(
                 "device-channel",
@@ -174,10 +260,12 @@ class AlsaSource:
             )
         resampler = Resampler(device.rate, SAMPLE_RATE, live=True)
         left_over = SampleQueue()
+        has_raw = self._raw and max(self._raw) < device.channels
+        raw = RawChannels(self._raw, device) if has_raw else None
         self._samples.skip_to(self._clock())
-        last_read = self._clock()
+        last_read = self._changed_at = self._clock()
         started = False  # a read starts the device, and after an overrun starts it again
-        while not self._closing.is_set():
+        while self._wanted:
             if self._clock() - last_read > STALLED:
                 raise device_error("microphone", self._name, "it delivers no more sound")
             if started and (wait := self._time_to_wait(device)):
@@ -189,12 +277,18 @@ class AlsaSource:
                 self.overruns += 1
                 resampler.clear()
                 left_over.clear()
+                if raw:
+                    raw.clear()
                 self._samples.skip_to(self._clock())
             elif count > 0:
                 last_read = self._clock()
-                left_over.append(self._heard(data, device, resampler))
+                sound = self._heard(data, device, resampler)
+                left_over.append(sound)
+                if raw:
+                    raw.append(data)
                 self._check_pace(len(left_over) + round(resampler.held * SAMPLE_RATE), last_read)
-                self._give(left_over)
+                self._check_life(sound, last_read)
+                self._give(left_over, raw)
                 self._announce(device)
             else:
                 time.sleep(0.002)
@@ -221,7 +315,19 @@ class AlsaSource:
         if self._samples.read(count, now) > RUNAWAY:
             raise device_error("microphone", self._name, "its sound runs faster than time")
 
-    def _give(self, left_over: SampleQueue) -> None:
+    def _check_life(self, sound: Samples, now: float) -> None:
+        """Raises DeviceError where there was one and the same value for long."""
+        if len(sound) and (sound.min() != self._value or sound.max() != self._value):
+            self._value, self._changed_at, self._dead = int(sound[-1]), now, False
+        elif now - self._changed_at > (STILL_DEAD if self._dead else DEAD):
+            self._dead = True
+            raise DeviceError(
+                "device-silent",
+                f"The microphone “{self._name}” delivers nothing but silence.",
+                "Look for a mute switch on it, and raise its level in `alsamixer` (F4).",
+            )
+
+    def _give(self, left_over: SampleQueue, raw: RawChannels | None) -> None:
         while len(left_over) >= BLOCK:
             samples = left_over.take(BLOCK)
             index = self._samples.index
@@ -229,7 +335,8 @@ class AlsaSource:
             if len(self._ring) >= RING:
                 self._ring.popleft()
                 self.dropped += 1
-            self._ring.append(Frame(samples, index, self._samples.at(index + BLOCK)))
+            heard_at = self._samples.at(index + BLOCK)
+            self._ring.append(Frame(samples, index, heard_at, raw=raw.take() if raw else None))
         self._woken()
 
     def _woken(self) -> None:
@@ -237,7 +344,7 @@ class AlsaSource:
             self._wake.set_from_thread()
 
     def _announce(self, device: Device) -> None:
-        if not self._ready:
+        if self._told != (True, False) and not self._dead:
             text = f"The microphone is ready ({device})."
             self._tell(
                 DeviceState("microphone", True, text, rate=device.rate, channels=device.channels)
@@ -245,10 +352,11 @@ class AlsaSource:
 
     def _tell(self, state: DeviceState) -> None:
         """Log and report a change, and nothing else: a fault that lasts is told once."""
-        if self._ready == state.ready or self._closing.is_set():
+        if self._told == (state.ready, state.closed) or self._closing:
             return
-        self._ready = state.ready
-        log.log(logging.INFO if state.ready else logging.WARNING, "%s", state.text)
+        self._told = state.ready, state.closed
+        expected = state.ready or state.closed
+        log.log(logging.INFO if expected else logging.WARNING, "%s", state.text)
         if self._on_state is not None and self._wake is not None:
             told = self._on_state
             self._wake.call(lambda: told(state))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from firmware_app.audio.dsp import SampleQueue, fade_out, milliseconds
+from firmware_app.audio.reference import Reference
 from firmware_app.frames import SAMPLE_RATE, Frame, Samples, seconds
 
 FILL = milliseconds(200)  # written and not yet heard; as much as the ALSA sink holds
@@ -44,6 +45,7 @@ class TimedSink:
         self._paced = paced
         self._clock = clock
         self._opened = clock()
+        self.reference = Reference(self._opened)
         self._waiting = SampleQueue()
         self._heard = 0
         self._position = 0  # on the loudspeaker's timeline, silences included
@@ -60,7 +62,7 @@ class TimedSink:
             await asyncio.sleep(seconds(excess))
             self._advance()
         if self._paced:
-            self._waiting.append(samples)
+            self._await_turn(samples)
         else:
             self._sound(samples)
 
@@ -74,13 +76,20 @@ class TimedSink:
         self._advance()
         last = self._waiting.take(milliseconds(fade_ms))
         self._waiting.clear()
-        self._waiting.append(fade_out(last, len(last)))
+        self.reference.cut(self._opened + seconds(self._position))
+        self._await_turn(fade_out(last, len(last)))
         await self.drain()
 
     async def close(self) -> None:
         """Bring the timeline up to now; what was still waiting is not heard."""
         self._advance()
         self._waiting.clear()
+        self.reference.cut(self._opened + seconds(self._position))
+
+    def _await_turn(self, samples: Samples) -> None:
+        begins = self._opened + seconds(self._position + len(self._waiting))
+        self.reference.add(begins, samples)
+        self._waiting.append(samples)
 
     @property
     def heard(self) -> int:

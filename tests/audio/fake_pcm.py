@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from firmware_app.audio.alsa import XRUN, Device
+from firmware_app.audio.alsa import XRUN, Device, device_error
 
 NO_DEVICE = -19
 
@@ -31,6 +31,7 @@ class FakeLoudspeakerPcm:
     rate: int = 48_000
     buffer: int = 7_680
     lost: bool = False
+    broken: bool = False  # opens, and every write is an error
     stuck: bool = False  # takes no more, and says nothing
     underruns: int = 0
     most_queued: int = 0
@@ -67,6 +68,8 @@ class FakeLoudspeakerPcm:
     def write(self, data: bytes) -> int:
         if self.lost:
             raise gone()
+        if self.broken:
+            raise FakeError("Input/output error [fake]")
         if not self._run():
             return XRUN
         frames = np.frombuffer(data, "<i2")[: self.buffer - len(self._queue)]
@@ -103,23 +106,29 @@ class FakeMicrophonePcm:
     overrun_once: float = 0.0  # seconds of sound lost with the next read
     closed: bool = False
     channels: int = 1
+    rate: int = 16_000  # that it claims and keeps
+    busy: bool = False
+    constant: int | None = None  # the one value that is delivered
     _started: float | None = None  # by the first read, and the first after an overrun
     _read: int = 0
 
     def device(self) -> Device:
         if self.lost:
             raise gone()
+        if self.busy:
+            raise device_error("microphone", "fake", "Device or resource busy [fake]")
         self._started = None
-        return Device(self, "fake", 16_000, self.channels, "S16_LE", 320, 2_560)
+        period = self.rate // 50
+        return Device(self, "fake", self.rate, self.channels, "S16_LE", period, 8 * period)
 
     def avail(self) -> int:
         if self.lost:
             return NO_DEVICE
         if self.hangs is not None:
-            return 320
+            return self.rate // 50
         if self.silent or self._started is None:
             return 0
-        return int((time.monotonic() - self._started) * 16_000) - self._read
+        return int((time.monotonic() - self._started) * self.rate) - self._read
 
     def read(self) -> tuple[int, bytes]:
         if self.hangs is not None:
@@ -133,11 +142,14 @@ class FakeMicrophonePcm:
             return XRUN, b""
         if self._started is None:
             self._started, self._read = time.monotonic(), 0
-        if self.avail() < 320:
+        period = self.rate // 50
+        if self.avail() < period:
             return 0, b""
-        ramp = np.arange(self._read, self._read + 320) % 30_000
-        self._read += 320
-        return 320, np.repeat(ramp[:, np.newaxis], self.channels, axis=1).astype("<i2").tobytes()
+        ramp = np.arange(self._read, self._read + period) % 30_000
+        if self.constant is not None:
+            ramp = np.full(period, self.constant)
+        self._read += period
+        return period, np.repeat(ramp[:, np.newaxis], self.channels, axis=1).astype("<i2").tobytes()
 
     def close(self) -> None:
         self.closed = True

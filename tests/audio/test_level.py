@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from firmware_app.audio.dsp import blocks
-from firmware_app.audio.level import FLOOR_DB, LevelMeter, MeteredSource
+from firmware_app.audio.level import FLOOR_DB, MINUTE, GainWatch, LevelMeter, MeteredSource
 from firmware_app.audio.wav import WavSource
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Samples
 
@@ -54,10 +54,40 @@ async def test_a_source_passes_unchanged_and_is_forgotten_when_it_closes() -> No
     sound = np.arange(3 * BLOCK, dtype=np.int16)
     meter = LevelMeter()
     assert meter.level is None
-    source = MeteredSource(WavSource(sound, paced=False), meter)
+    source = MeteredSource(WavSource(sound, paced=False), meter, GainWatch())
     heard = [frame.samples async for frame in source]
     assert np.array_equal(np.concatenate(heard), sound)
     assert meter.level
     assert meter.level.seconds == pytest.approx(0.06)
     await source.close()
     assert meter.level is None
+
+
+def watched(*minutes: int) -> GainWatch:
+    """One that heard minutes of blocks that swing so far."""
+    watch = GainWatch()
+    for swing in minutes:
+        block = np.zeros(BLOCK, np.int16)
+        block[0] = swing
+        for _ in range(MINUTE):
+            watch.add(block)
+    return watch
+
+
+def test_sound_that_is_often_clipped_is_warned_of_at_once_and_not_for_ever() -> None:
+    watch = watched(5000)
+    torn = np.full(BLOCK, 32767, np.int16)
+    for _ in range(24):
+        watch.add(torn)
+    assert watch.warning == ""
+    watch.add(torn)
+    assert "clipped" in watch.warning
+    for _ in range(11 * MINUTE):
+        watch.add(np.zeros(BLOCK, np.int16))
+    assert watch.warning == ""
+
+
+def test_a_microphone_that_hears_hardly_anything_for_an_hour_is_warned_of() -> None:
+    assert "hardly anything" in watched(*[20] * 60).warning
+    assert watched(*[20] * 59).warning == ""
+    assert watched(*[20] * 30, 2000, *[20] * 29).warning == ""

@@ -230,6 +230,49 @@ async def test_a_lost_loudspeaker_holds_up_no_turn_and_returns(
     assert len([r for r in caplog.records if r.levelname == "WARNING"]) == 1
 
 
+async def test_one_that_opens_and_takes_nothing_is_told_once_until_it_does(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(loudspeaker, "BACK_OFF", (0.05,))
+    pcm = FakeLoudspeakerPcm()
+    states: list[DeviceState] = []
+    async with opened(fake_sink(pcm, states)) as sink:
+        await say(sink, tone(440, 0.2))
+        pcm.broken = True
+        await asyncio.wait_for(say(sink, tone(440, 1.0)), 5)
+        await asyncio.wait_for(sink.drain(), 5)
+        await asyncio.sleep(0.3)
+        assert [state.ready for state in states] == [True, False]
+        pcm.broken = False
+        async with asyncio.timeout(5):
+            while not states[-1].ready:
+                await asyncio.sleep(0.02)
+    assert len([r for r in caplog.records if r.levelname == "WARNING"]) == 1
+
+
+async def test_the_reference_holds_what_is_heard_at_its_time() -> None:
+    pcm, said = FakeLoudspeakerPcm(), tone(300, 0.5)
+    async with opened(fake_sink(pcm)) as sink:
+        await say(sink, said)
+        await sink.drain()
+        reference = sink.reference
+        assert np.array_equal(reference.read(reference.run, len(said)), said)
+        ended = reference.position_at(time.monotonic())
+        assert ended - reference.end == pytest.approx(0, abs=0.1 * SAMPLE_RATE)
+
+
+async def test_what_a_stop_dropped_is_not_in_the_reference() -> None:
+    pcm = FakeLoudspeakerPcm()
+    async with opened(fake_sink(pcm)) as sink:
+        player = Player(sink)
+        await player.queue(tone(300, 2.0))
+        await asyncio.sleep(0.3)
+        heard = await player.stop()
+        reference = sink.reference
+        assert reference.end - reference.run == pytest.approx(heard, abs=0.06 * SAMPLE_RATE)
+        assert not reference.read(reference.end, SAMPLE_RATE).any()
+
+
 async def test_a_loudspeaker_that_takes_no_more_is_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -114,6 +114,36 @@ async def test_an_array_at_another_rate_is_heard_as_one_channel_of_ours(
     assert tones.max() == pytest.approx(16384, rel=0.01)
 
 
+@pytest.mark.parametrize("rate", [16_000, 48_000])
+async def test_the_microphones_of_an_array_come_beside_the_one_listened_to(
+    alsa: AlsaDevices, rate: int
+) -> None:
+    device = alsa.microphone(rate=rate, channels=6)
+    tones = [tone(hertz, 1.0, rate=rate) for hertz in (300, 440, 600, 800, 1000, 1200)]
+    source = AlsaSource(device.name, rate=rate, channels=6, channel=0, raw=(1, 2, 3, 4))
+    async with listening(Listener(), source) as heard:
+        await heard.hear(3)
+        device.say(np.stack(tones, axis=1))
+        await heard.until(lambda: len(heard.frames) > 0 and not device.waiting)
+        await heard.hear(10)
+    raw = np.concatenate([frame.raw for frame in heard.frames if frame.raw is not None], axis=1)
+    assert raw.dtype == np.int16
+    assert raw.shape == (4, len(heard.sound))
+    begins = np.flatnonzero(np.abs(heard.sound) > 4000)[0]
+    part = slice(begins, begins + SAMPLE_RATE - 1600)
+    assert quality_db(heard.sound[part], 300) > 60
+    for channel, hertz in zip(raw, (440, 600, 800, 1000), strict=True):
+        assert quality_db(channel[part], hertz) > 60
+
+
+async def test_a_device_without_an_arrays_channels_gives_the_one_alone(alsa: AlsaDevices) -> None:
+    device = alsa.microphone(channels=2)
+    source = AlsaSource(device.name, channels=2, raw=(1, 2, 3, 4))
+    async with listening(Listener(), source) as heard:
+        await heard.hear(3)
+    assert all(frame.raw is None for frame in heard.frames)
+
+
 async def test_the_times_of_frames_are_those_of_their_sound(alsa: AlsaDevices) -> None:
     device = alsa.microphone()
     async with listening(Listener(), AlsaSource(device.name)) as heard:
@@ -213,6 +243,82 @@ async def test_a_device_that_falls_silent_without_an_error_is_opened_again(
         await heard.hear(3)
 
 
+@pytest.mark.usefixtures("quick_return")
+@pytest.mark.parametrize("value", [0, 1234])
+async def test_a_microphone_that_delivers_one_value_only_is_dead_until_it_hears(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, value: int
+) -> None:
+    monkeypatch.setattr(microphone, "DEAD", 0.4)
+    monkeypatch.setattr(microphone, "STILL_DEAD", 0.1)
+    pcm, heard = FakeMicrophonePcm(), Listener()
+    opened: list[Device] = []
+
+    def open_device(*asked: object) -> Device:
+        opened.append(pcm.device())
+        return opened[-1]
+
+    source = AlsaSource("fake", on_state=heard.states.append, open_device=open_device)
+    async with listening(heard, source):
+        await heard.hear(3)
+        pcm.constant = value
+        await heard.until(lambda: heard.told == [True, False])
+        error = heard.states[1].error
+        assert error is not None
+        assert error.code == "device-silent"
+        await heard.until(lambda: len(opened) >= 4)
+        assert heard.told == [True, False]
+        pcm.constant = None
+        await heard.until(lambda: heard.told == [True, False, True])
+    assert len([r for r in caplog.records if r.levelname == "WARNING"]) == 1
+
+
+@pytest.mark.usefixtures("quick_return")
+async def test_a_busy_device_is_taken_when_it_is_free() -> None:
+    pcm, heard = FakeMicrophonePcm(busy=True), Listener()
+    async with listening(heard, fake_source(pcm, heard)):
+        await heard.until(lambda: heard.told == [False])
+        error = heard.states[0].error
+        assert error is not None
+        assert error.code == "device-busy"
+        pcm.busy = False
+        await heard.hear(3)
+    assert heard.told == [False, True]
+
+
+@pytest.mark.usefixtures("quick_return")
+async def test_one_that_comes_back_with_another_rate_is_heard_at_ours() -> None:
+    pcm, heard = FakeMicrophonePcm(), Listener()
+    async with listening(heard, fake_source(pcm, heard)):
+        await heard.hear(5)
+        pcm.lost = True
+        await heard.until(lambda: heard.told == [True, False])
+        pcm.rate, pcm.lost = 48_000, False
+        before = len(heard.frames)
+        await heard.until(lambda: heard.told == [True, False, True])
+        await heard.hear(50)
+    assert heard.states[-1].rate == 48_000
+    later = heard.frames[before + 5 :]
+    paces = np.diff([frame.heard_at for frame in later])
+    assert paces.mean() == pytest.approx(0.02, abs=0.004)
+    ramp = np.concatenate([frame.samples for frame in later[:10]]).astype(int)
+    assert np.median(np.diff(ramp)) == 3  # of the ramp at 48 kHz every third value
+
+
+@pytest.mark.usefixtures("quick_return")
+async def test_forty_short_losses_in_a_row_leave_it_listening() -> None:
+    pcm, heard = FakeMicrophonePcm(), Listener()
+    async with listening(heard, fake_source(pcm, heard)):
+        for _ in range(40):
+            await heard.hear(1)
+            pcm.lost = True
+            await heard.until(lambda: not heard.told[-1])
+            pcm.lost = False
+            await heard.until(lambda: heard.told[-1])
+        await heard.hear(3)
+    assert heard.told == [True, *[False, True] * 40]
+    assert sum(thread.name == "microphone" for thread in threading.enumerate()) == 0
+
+
 async def test_a_device_that_fails_again_at_once_is_tried_less_and_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -291,6 +397,61 @@ async def test_closing_takes_no_longer_than_half_a_second_even_when_the_driver_h
     assert "does not let go" in caplog.text
     release.set()
     await heard.until(lambda: pcm.closed)
+
+
+async def test_a_closed_microphone_hears_nothing_until_it_is_opened() -> None:
+    pcm, heard = FakeMicrophonePcm(), Listener()
+    source = fake_source(pcm, heard)
+    async with listening(heard, source):
+        await heard.hear(5)
+        source.close_capture()
+        told_at = len(heard.frames)
+        await heard.until(lambda: heard.states[-1].closed)
+        assert pcm.closed
+        await asyncio.sleep(0.2)
+        assert len(heard.frames) == told_at
+        source.open_capture()
+        await heard.hear(5)
+    assert [(state.ready, state.closed) for state in heard.states] == [
+        (True, False),
+        (False, True),
+        (True, False),
+    ]
+    assert heard.jumps[0] >= 0.2 * SAMPLE_RATE
+
+
+async def test_a_microphone_can_be_closed_and_opened_while_it_is_lost() -> None:
+    pcm, heard = FakeMicrophonePcm(lost=True), Listener()
+    source = fake_source(pcm, heard)
+    async with listening(heard, source):
+        await heard.until(lambda: len(heard.states) == 1)
+        source.close_capture()
+        await heard.until(lambda: heard.states[-1].closed)
+        source.open_capture()
+        await heard.until(lambda: heard.states[-1].error is not None)
+        pcm.lost = False
+        await heard.hear(2)
+    assert [(state.ready, state.closed) for state in heard.states] == [
+        (False, False),
+        (False, True),
+        (False, False),
+        (True, False),
+    ]
+
+
+async def test_a_driver_that_hangs_is_not_called_closed() -> None:
+    release = threading.Event()
+    pcm, heard = FakeMicrophonePcm(), Listener()
+    source = fake_source(pcm, heard)
+    async with listening(heard, source):
+        await heard.hear(2)
+        pcm.hangs = release
+        await asyncio.sleep(0.1)
+        source.close_capture()
+        await asyncio.sleep(0.3)
+        assert not heard.states[-1].closed
+        release.set()
+        await heard.until(lambda: heard.states[-1].closed)
 
 
 async def test_no_thread_and_no_device_is_left_after_closing(alsa: AlsaDevices) -> None:
