@@ -1,0 +1,1 @@
+"""The thing on the shelf: boards, and their lights, buttons and mixers."""
