@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Train the head of a wake word: make the data, train, choose, export, and write the card.
 
-    python scripts/train_wakeword.py                          # "hey echo", about 40 minutes
+    python scripts/train_wakeword.py                          # "hey echo", about an hour
     python scripts/train_wakeword.py --phrase "hey computer"  # another phrase
     python scripts/train_wakeword.py --phrase "hey computer" --quick --out /tmp/heads
 
@@ -44,7 +44,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     plan = QUICK if options.quick else FULL
-    run = Run(options.phrase, plan, options.out, options.negatives, options.jobs, options.seed)
+    run = Run(
+        options.phrase,
+        plan,
+        options.out,
+        options.negatives,
+        options.jobs,
+        options.seed,
+    )
     run.everything()
     return 0
 

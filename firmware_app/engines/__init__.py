@@ -44,6 +44,10 @@ class WakeWord(Protocol):
 
     def process(self, frame: Frame) -> Detection | None: ...
 
+    def says(self, word: str, samples: Samples) -> bool:
+        """Whether the word is said in this sound, which is not part of what is processed."""
+        ...
+
     def reset(self) -> None:
         """Forget the sound heard so far, as after the microphone was away."""
         ...
@@ -60,6 +64,12 @@ class Verdict:
 class WakeVerifier(Protocol):
     async def verify(self, samples: Samples, detection: Detection) -> Verdict:
         """Judge all that was heard until the detection was given, 16 kHz mono."""
+        ...
+
+
+class StopWord(Protocol):
+    async def begins(self, samples: Samples) -> bool:
+        """Whether this short sound, 16 kHz mono, begins with the word that stops Echo."""
         ...
 
 
@@ -116,12 +126,6 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    role: Role
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
 class Tool:
     """A function the model may call; parameters is a JSON Schema object."""
 
@@ -137,9 +141,24 @@ class ToolCall:
     arguments: str  # JSON as the model wrote it, unchecked
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    """calls: of tools, in an assistant's message. call_id: in a tool's, of the call it answers."""
+
+    role: Role
+    content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+
+
 class LanguageModel(Protocol):
+    """can_call_tools: whether it calls tools that it is offered. small: whether it is better read
+    out to than asked about what stands elsewhere."""
+
     name: str
     usage: Usage
+    can_call_tools: bool
+    small: bool
 
     async def ready(self) -> None:
         """Return when it can answer. Raises EngineError where it never will."""
@@ -187,7 +206,8 @@ class EngineNames:
 class Engines:
     """Everything that Echo hears, thinks and speaks with.
 
-    verifier: None where no doubtful wake-up is looked at twice.
+    verifier: None where no doubtful wake-up is looked at twice. stop_word: None where only the wake
+    word ends a reply.
     """
 
     wake: WakeWord
@@ -196,6 +216,7 @@ class Engines:
     model: LanguageModel
     voice: Voice
     verifier: WakeVerifier | None
+    stop_word: StopWord | None = None
 
     @property
     def names(self) -> EngineNames:

@@ -35,7 +35,7 @@ class Espeak:
         if program is None:
             raise EngineError(
                 "voice-not-installed",
-                "voice.engine is espeak, but the program espeak-ng is not installed.",
+                "The voice is espeak-ng (voice.engine), but that program is not installed.",
                 "Run: sudo apt install espeak-ng",
             )
         self._program = program

@@ -80,8 +80,11 @@ class LlamaModel:
         settings: ModelSettings,
         on_state: OnState = lambda state, detail: None,
         child: Sequence[str] = CHILD,
+        *,
+        small: bool = True,
     ) -> None:
         self.name = name
+        self.small = small
         self.usage = Usage()
         self._path = path
         self._settings = settings

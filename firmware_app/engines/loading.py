@@ -10,6 +10,7 @@ from firmware_app.engines import (
     Engines,
     LanguageModel,
     Recogniser,
+    StopWord,
     Voice,
     VoiceActivity,
     WakeVerifier,
@@ -31,19 +32,24 @@ async def load_engines(
     started, started again, or cannot be.
     Raises EngineError naming the setting, the file and the mend.
     """
-    model = load_model(settings, on_model)
+    if settings.model.backend == "llama":
+        _model_path(settings)  # before anything is loaded in vain
+    recogniser, voice, activity = await asyncio.gather(
+        asyncio.to_thread(load_recogniser, settings),
+        asyncio.to_thread(load_voice, settings),
+        asyncio.to_thread(load_voice_activity),
+    )
     try:
-        recogniser, voice, activity = await asyncio.gather(
-            asyncio.to_thread(load_recogniser, settings),
-            asyncio.to_thread(load_voice, settings),
-            asyncio.to_thread(load_voice_activity),
-        )
         verifier = load_verifier(settings, recogniser)
         wake = await asyncio.to_thread(load_wake_word, settings, verifier is not None)
+        # Last: its process would take a core from the others, without which nobody can ask.
+        model = load_model(settings, on_model)
     except BaseException:
-        await model.close()
+        voice.close()
+        recogniser.close()
         raise
-    return Engines(wake, activity, recogniser, model, voice, verifier)
+    stop_word = load_stop_word(settings, recogniser)
+    return Engines(wake, activity, recogniser, model, voice, verifier, stop_word)
 
 
 def load_recogniser(settings: Settings) -> Recogniser:
@@ -69,7 +75,11 @@ def recogniser_engine(settings: Settings) -> str:
 
 
 def load_voice(settings: Settings) -> Voice:
-    if settings.voice.engine == "espeak":
+    """The voice that the settings name; "auto" says in the log which it took."""
+    engine = models.voice_engine(settings)
+    if settings.voice.engine == "auto":
+        log.info("voice.engine is auto: %s was chosen", engine)
+    if engine == "espeak":
         from firmware_app.engines.espeak import Espeak
 
         return Espeak(settings.voice.model or settings.language, settings.voice.speed)
@@ -87,8 +97,13 @@ def load_model(
         return OpenAIModel(settings.model)
     from firmware_app.engines.llama import LlamaModel
 
-    path = models.find("llama", settings.model.model, settings)
-    return LlamaModel(path.stem, path, settings.model, on_state)
+    path = _model_path(settings)
+    small = models.is_small(models.resolve("llama", settings.model.model, settings))
+    return LlamaModel(path.stem, path, settings.model, on_state, small=small)
+
+
+def _model_path(settings: Settings) -> Path:
+    return models.find("llama", settings.model.model, settings)
 
 
 def load_voice_activity() -> VoiceActivity:
@@ -105,6 +120,13 @@ def load_verifier(settings: Settings, recogniser: Recogniser) -> WakeVerifier | 
     if not settings.wake.second_stage:
         return None
     return verifier_for(recogniser, head_paths(settings.wake.models, _head_folders(settings)))
+
+
+def load_stop_word(settings: Settings, recogniser: Recogniser) -> StopWord | None:
+    """What hears "stop" over a reply, where it is wanted and the recogniser can be it."""
+    from firmware_app.engines.stop_word import stop_word_for
+
+    return stop_word_for(recogniser) if settings.wake.stop_word else None
 
 
 def load_wake_word(settings: Settings, verified: bool) -> WakeWord:

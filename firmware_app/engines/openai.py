@@ -179,6 +179,7 @@ class OpenAIModel:
     """The model that an OpenAI-compatible server runs. Raises SettingsError when made."""
 
     can_call_tools = True
+    small = False
 
     def __init__(self, settings: ModelSettings) -> None:
         self.name = settings.model or "default"
@@ -275,7 +276,7 @@ class OpenAIModel:
     def _body(self, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.name,
-            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            "messages": [_as_json(message) for message in messages],
             "temperature": self._settings.temperature,
             "max_tokens": self._settings.reply_tokens,
             "stream": True,
@@ -325,7 +326,9 @@ class OpenAIModel:
                 call = stream.calls.setdefault(part.get("index", 0), _Call())
                 function = part.get("function") or {}
                 call.id = part.get("id") or call.id
-                call.name += function.get("name") or ""
+                name = function.get("name") or ""
+                if name != call.name:  # llama.cpp's Python server repeats it with each part
+                    call.name += name
                 call.arguments += function.get("arguments") or ""
             stream.begun |= bool(texts or stream.calls)
             stream.finished |= bool(choice.get("finish_reason"))
@@ -437,6 +440,22 @@ async def _next(
     """The stream's next event, None at its end. Raises TimeoutError."""
     async with asyncio.timeout(NEXT_TOKEN_SECONDS if stream.begun else FIRST_TOKEN_SECONDS):
         return await anext(events, None)
+
+
+def _as_json(message: Message) -> dict[str, Any]:
+    found: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        found["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in message.calls
+        ]
+    if message.call_id:
+        found["tool_call_id"] = message.call_id
+    return found
 
 
 def _listed(models: object) -> list[dict[str, Any]]:

@@ -363,6 +363,7 @@ class OpenWakeWord:
         self._heads = tuple(heads)
         self._settings = settings
         self.second_stage = settings.second_stage if second_stage is None else second_stage
+        self._models = models
         self._features = FeatureStream(models, gated=gated)
         self.raised = False
         self.sensitivity: Sensitivity = settings.sensitivity
@@ -370,8 +371,9 @@ class OpenWakeWord:
 
     def reset(self) -> None:
         self._features.reset()
+        settings = self._settings
         self._decider = Decider(
-            len(self._heads), self._settings.blocks_in_a_row, self._settings.refractory_seconds
+            len(self._heads), settings.blocks_in_a_row, settings.refractory_seconds
         )
         self._block = np.empty(0, np.int16)
         self._next: int | None = None  # index that the next frame should have
@@ -388,9 +390,19 @@ class OpenWakeWord:
         embeddings = self._features.feed(step)
         scores = [0.0 if embeddings is None else head.score(embeddings) for head in self._heads]
         choice = self._decider.step(scores, [self.bounds(head) for head in self._heads])
-        if choice is None:
-            return None
-        head = self._heads[choice.head]
+        return self._detection(self._heads[choice.head], choice, frame) if choice else None
+
+    def says(self, word: str, samples: Samples) -> bool:
+        """By the lower of the head's thresholds; what goes on with `process` is not touched."""
+        head = next(head for head in self._heads if head.word == word)
+        point, stream = head.points[self.sensitivity], FeatureStream(self._models)
+        for start in range(0, len(samples) - STEP + 1, STEP):
+            embeddings = stream.feed(samples[start : start + STEP])
+            if embeddings is not None and head.score(embeddings) >= point.doubtful:
+                return True
+        return False
+
+    def _detection(self, head: Head, choice: Choice, frame: Frame) -> Detection:
         end = frame.end - len(self._block) - choice.ago * STEP - head.end_after
         return Detection(
             head.word, choice.score, end - head.length, end, frame.heard_at, choice.certain

@@ -51,7 +51,11 @@ class SecondStage:
 
 
 def likelihood(whisper: PhraseModel, samples: Samples, texts: Sequence[str]) -> float:
-    """Mean log probability of the best of the texts, given the sound; blocks for about 0.1 s."""
+    """Log probability of the least likely token of the best of the texts, given the sound.
+
+    A near phrase shares all but one sound with the phrase, which a mean over the tokens hides.
+    Blocks for about 0.1 s.
+    """
     encoded = whisper.encode(samples, WINDOW_SECONDS)
     start = list(whisper.tokenizer.sot_sequence)
     frames = max(1, len(samples) * FRAMES_A_SECOND // SAMPLE_RATE)
@@ -59,8 +63,7 @@ def likelihood(whisper: PhraseModel, samples: Samples, texts: Sequence[str]) -> 
     for text in texts:
         tokens = whisper.tokenizer.encode(text)
         (result,) = whisper.model.align(encoded, start, [tokens], num_frames=frames)
-        probabilities = result.text_token_probs
-        scores.append(sum(max(log(max(p, 1e-9)), LEAST) for p in probabilities) / len(tokens))
+        scores.append(max(log(max(min(result.text_token_probs), 1e-9)), LEAST))
     return max(scores)
 
 

@@ -1,6 +1,6 @@
 """The operating points, chosen on the half of the held-out material that is not reported."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wakeword.judging import Rule, Scored, figures
@@ -29,8 +29,8 @@ SCORES = (
     0.98,
     0.99,
 )
-ACCEPTS = tuple(n / 2 for n in range(-14, 3))
-WEIGHTS = (0.0, 0.3, 0.7)
+ACCEPTS = tuple(n / 2 for n in range(-24, 3))
+WEIGHTS = (0.0, 0.3, 0.7, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,12 @@ class Aim:
     near_price: float
 
 
-AIMS = {
+AIMS: Mapping[str, Aim] = {
     "low": Aim(0.1, 0.02, 0.3, 2.0),
-    "normal": Aim(0.3, 0.04, 0.1, 1.0),
-    "high": Aim(1.0, 0.08, 0.03, 0.3),
+    "normal": Aim(0.3, 0.03, 0.1, 1.0),
+    "high": Aim(1.0, 0.06, 0.03, 0.3),
 }
+HEARD: Mapping[str, float] = {"clean": 1.0, "far 10 dB": 1.0, "far 5 dB": 0.5}  # how recall counts
 
 
 def worth(dev: Sequence[Scored], rule: Rule, aim: Aim) -> float:
@@ -64,24 +65,24 @@ def worth(dev: Sequence[Scored], rule: Rule, aim: Aim) -> float:
     slack = replace(
         rule, wakes=rule.wakes * 0.9, certain=rule.certain * 0.97, accept=rule.accept - 0.5
     )
-    heard = found.recalled("clean") + found.recalled("far 10 dB") + 0.5 * found.recalled("far 5 dB")
+    recall = sum(weight * found.recalled(name) for name, weight in HEARD.items())
     alarms = (found.rate("real") + figures(dev, slack).rate("real")) / 2
     near = found.near_share()
     over = 0.7 * max(0.0, alarms - aim.alarms) + 2.0 * max(0.0, near - aim.near)
-    return heard - aim.alarm_price * alarms - aim.near_price * near - over
+    return recall - aim.alarm_price * alarms - aim.near_price * near - over
 
 
-def alone(dev: Sequence[Scored], aim: Aim, like: Rule | None = None) -> Rule:
+def alone(dev: Sequence[Scored], name: str, like: Rule | None = None) -> Rule:
     """The threshold of the head without a second stage. like: the normal one, to differ from."""
-    scores = list(SCORES)
-    if like and aim.alarms < AIMS["normal"].alarms:
+    scores, aim = list(SCORES), AIMS[name]
+    if like and name == "low":
         scores = [s for s in scores if s > like.wakes] or [like.wakes]
     elif like:
         scores = [s for s in scores if s < like.wakes] or [like.wakes]
     return max((Rule(s) for s in scores), key=lambda rule: worth(dev, rule, aim))
 
 
-def two_stages(dev: Sequence[Scored], aim: Aim, least: float, like: Rule | None = None) -> Rule:
+def two_stages(dev: Sequence[Scored], name: str, least: float, like: Rule | None = None) -> Rule:
     """Doubtful, certain and the second stage's bound.
 
     least: the lowest score that may wake. like: the normal rule, whose second stage is
@@ -91,10 +92,10 @@ def two_stages(dev: Sequence[Scored], aim: Aim, least: float, like: Rule | None 
     lows = [s for s in SCORES if s >= least]
 
     def value(rule: Rule) -> float:
-        return worth(dev, rule, aim)
+        return worth(dev, rule, AIMS[name])
 
     certains = [*SCORES, 0.995]
-    if like and aim.alarms < AIMS["normal"].alarms:
+    if like and name == "low":
         lows = [s for s in lows if s > like.wakes]
         certains = [s for s in certains if s > like.certain]
     elif like:

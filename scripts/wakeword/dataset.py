@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 
@@ -17,7 +17,8 @@ from wakeword.scenes import Scene, World
 
 Floats = NDArray[np.float32]
 
-AUGMENTATION = 1  # raise it when scenes change, so that kept features are made anew
+AUGMENTATION = 2  # raise it when scenes change, so that kept features are made anew
+USED = 10  # of the embeddings, the last (1.5 s): more shows what came before the phrase
 TOO_EARLY = 0.16  # seconds before the phrase's end in which half of it is no phrase yet
 POSITIVE_UNTIL = 0.30  # seconds after the phrase's end in which a window is a positive
 NEGATIVE_FROM = 0.9  # seconds after it from which a window is a negative again
@@ -74,10 +75,11 @@ class Workshop:
     real: Sequence[rooms.Sound]
     features: LongFeatures
 
-    def do(self, job: Job) -> Path:
+    def do(self, job: Job) -> bool:
+        """Make the job's features, unless they are there already (then False)."""
         path = self.out / f"{job.name}.npz"
         if path.exists():
-            return path
+            return False
         name = f"{AUGMENTATION}/{job.name}".encode()
         rng = np.random.default_rng(int.from_bytes(hashlib.sha256(name).digest()[:8]))
         rows, kinds = [], []
@@ -89,7 +91,7 @@ class Workshop:
         part = path.with_suffix(".part.npz")
         np.savez(part, rows=np.concatenate(rows), kinds=np.concatenate(kinds))
         part.replace(path)
-        return path
+        return True
 
     def _scenes(self, job: Job, rng: np.random.Generator) -> list[Scene]:
         if job.source == "noise":
@@ -100,10 +102,11 @@ class Workshop:
                 return [Scene(scenes.to_int16(sound), -1, -1)]
             clip = voices.Clip(sound, -1, -1, "", "")
             return [scenes.negative(rng, clip, self.world)]
-        clips = voices.load(self.clips / f"{job.source}-{job.number:04d}.npz")
+        clips = voices.load(self.clips / voices.Unit(job.source, job.number).file_name)
         if job.source.endswith("positives"):
             crowded = job.turn % 2 == 1  # else silence before the phrase would be half the phrase
-            return [scenes.positive(rng, clip, self.world, crowded=crowded) for clip in clips]
+            world = replace(self.world, beside=1.0) if job.turn % 3 == 2 else self.world
+            return [scenes.positive(rng, clip, world, crowded=crowded) for clip in clips]
         return [scenes.negative(rng, clip, self.world) for clip in clips]
 
 
@@ -136,6 +139,8 @@ def bank(paths: Sequence[Path]) -> Bank:
 
 
 def world(seed: int, rooms_count: int, speech: list[rooms.Sound]) -> World:
-    """Rooms of that seed, with that speech around."""
+    """Rooms of that seed, half of each kind, with that speech around."""
     rng = np.random.default_rng(seed)
-    return World([rooms.room(rng) for _ in range(rooms_count)], speech)
+    half = rooms_count // 2
+    furnished = [rooms.living_room(rng, (0.15, 0.75), (0.4, 5.0)) for _ in range(half)]
+    return World(furnished + [rooms.room(rng) for _ in range(rooms_count - half)], speech)

@@ -1,6 +1,6 @@
 """How good a head is, on voices, rooms, noises and recordings that it never saw."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, factorial
 from pathlib import Path
@@ -15,12 +15,13 @@ from firmware_app.frames import SAMPLE_RATE, Samples
 from wakeword import rooms, scenes
 from wakeword.features import LongFeatures, windows
 from wakeword.rooms import Sound
-from wakeword.scenes import World
 from wakeword.voices import Clip
 
 Floats = NDArray[np.float32]
+Rooms = Mapping[str, Sequence[Sound]]  # responses by kind of room
 HEARD_WITHIN = 0.8  # seconds after the phrase's end in which a detection counts as right
 REFRACTORY = 1.5  # seconds; as the detector's default
+JUDGING = 3  # raised when conditions change, so that kept recordings are made anew
 LEVEL = -26.0  # dBFS, RMS of speech unless a condition says otherwise
 
 
@@ -38,19 +39,30 @@ class Case:
 
 @dataclass(frozen=True)
 class Condition:
-    """How a clip reaches the microphone. snr None: quiet room; level: RMS of speech, dBFS."""
+    """How a clip reaches the microphone.
+
+    rooms: the kind of room, none where the talker is near; snr None: a quiet room; talker: what
+    sounds beside is one person speaking, as Echo itself does; level: RMS of speech, as reverberant
+    as it arrives, dBFS.
+    """
 
     name: str
-    far: bool = False
+    rooms: str = ""
     snr: float | None = None
+    talker: bool = False
     speed: float = 1.0
     level: float = LEVEL
 
 
+# "living": 2 to 4 m away in a room with an RT60 of 0.3 to 0.6 s; "any": anywhere in a box of any
+# size and damping up to 0.95 s.
 CONDITIONS = (
     Condition("clean"),
-    Condition("far 10 dB", far=True, snr=10),
-    Condition("far 5 dB", far=True, snr=5),
+    Condition("far 10 dB", rooms="living", snr=10),
+    Condition("far 5 dB", rooms="living", snr=5),
+    Condition("any room 10 dB", rooms="any", snr=10),
+    Condition("over speech 10 dB", snr=10, talker=True),
+    Condition("far over speech 10 dB", rooms="living", snr=10, talker=True),
     Condition("fast", speed=1.25),
     Condition("slow", speed=0.8),
     Condition("loud", level=-9),
@@ -59,7 +71,7 @@ CONDITIONS = (
 
 
 def stage(
-    rng: np.random.Generator, clip: Clip, condition: Condition, world: World, noise: Sound
+    rng: np.random.Generator, clip: Clip, condition: Condition, responses: Rooms, noise: Sound
 ) -> tuple[Samples, int, int]:
     """The clip under a condition, with a second before and after it; its phrase's place."""
     clip = scenes.at_speed(clip, condition.speed)
@@ -67,8 +79,9 @@ def stage(
     after = np.zeros(SAMPLE_RATE, np.float32)
     sound = np.concatenate((before, clip.sound, after))
     gain = 10 ** (condition.level / 20) / (np.sqrt(np.mean(clip.sound**2)) + 1e-9)
-    if condition.far:
-        sound = rooms.reverberate(sound, world.rooms[int(rng.integers(len(world.rooms)))])
+    if condition.rooms:
+        kind = responses[condition.rooms]
+        sound = rooms.reverberate(sound, kind[int(rng.integers(len(kind)))])
         inside = sound[len(before) : len(before) + len(clip.sound)]
         gain = 10 ** (condition.level / 20) / (np.sqrt(np.mean(inside**2)) + 1e-9)
     sound = sound * gain
@@ -85,8 +98,9 @@ def stage(
 def cases(
     clips: Sequence[Clip],
     conditions: Sequence[Condition],
-    world: World,
+    responses: Rooms,
     noises: Sequence[Sound],
+    talkers: Sequence[Sound],
     features: LongFeatures,
     seed: int,
 ) -> Iterator[Case]:
@@ -94,8 +108,9 @@ def cases(
     rng = np.random.default_rng(seed)
     for condition in conditions:
         for clip in clips:
-            noise = noises[int(rng.integers(len(noises)))]
-            samples, start, end = stage(rng, clip, condition, world, noise)
+            beside = talkers if condition.talker else noises
+            noise = beside[int(rng.integers(len(beside)))]
+            samples, start, end = stage(rng, clip, condition, responses, noise)
             yield Case(samples, start, end, condition.name, clip.voice, features(samples))
 
 

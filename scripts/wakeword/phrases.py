@@ -108,27 +108,58 @@ class Near:
 
 NEAR_HEY_ECHO = Near(
     seen=_listed(
-        "hey eckhart,hey ecuador,they echo,hey deco,hey gecko,hey eggo,hey alexa,okay echo,"
-        "hello echo,hi echo,echo,hey,hey ego,hey elmo,hey eddie,hey emma,hey ella,hey edgar,"
-        "hey eric,hey ethan,hey evan,hey enzo,hey ellen,hey emily,hey everyone,hey everybody,"
-        "hey ed,hey jethro,hey expo,hey taco,hey psycho,hey disco,hey marco,hey rocco,"
-        "hey pedro,hey leo,hey theo,hey hector,heckle,hey acorn,hey exit,hey extra,"
-        "hey elbow,hey arrow,hey mango,hey cocoa,hey nico,hey coco,hey becca,hey rebecca,"
-        "hey decker,hey jackal,day echo,say echo,may echo,the echo,an echo,my echo,stay echo,"
-        "gray echo,lay echo,play echo,hey google,hey siri,hey jarvis,hey computer,hey there,"
-        "hey you,he echoed,hey a cow,hey ankle,hail echo,art deco,echo mode,eckhart,"
-        "ecuador,gecko,hey let go,hey that goes,hey attica,hey echidna,eggo,hey ekka,"
-        "say hello,okay,hey okay,hey zeko,hey beckham,hey tech crew,hey mexico,hey nemo,"
-        "whey deco,hey election,hey echelon,hey elephant,hey engine,hey edna,hey essay,"
-        "hey any,hey end,hey get going,hey eight,hey egg,hey eckle,hey ankara,hey oko"
+        "they echo,okay echo,hello echo,hi echo,day echo,say echo,may echo,the echo,an echo,"
+        "my echo,stay echo,gray echo,lay echo,play echo,hail echo,way echo,pay echo,ray echo,"
+        "bay echo,jay echo,kay echo,clay echo,tray echo,sway echo,nay echo,slay echo,"
+        "spray echo,pray echo,delay echo,display echo,replay echo,me echo,we echo,he echo,"
+        "she echo,tea echo,high echo,bye echo,go echo,no echo,so echo,yo echo,her echo,"
+        "hear echo,heard echo,hate echo,hold echo,had echo,has echo,head echo,ace echo,"
+        "age echo,eight echo,they'd echo,this echo,that echo,their echo,cave echo,loud echo,"
+        "dear echo,one echo,our echo,your echo,hey eckhart,hey ecuador,hey deco,hey gecko,"
+        "hey eggo,hey alexa,hey ego,hey elmo,hey eddie,hey emma,hey ella,hey edgar,hey eric,"
+        "hey ethan,hey evan,hey enzo,hey ellen,hey emily,hey everyone,hey everybody,hey ed,"
+        "hey jethro,hey expo,hey taco,hey psycho,hey disco,hey marco,hey rocco,hey pedro,"
+        "hey leo,hey theo,hey hector,hey acorn,hey exit,hey extra,hey elbow,hey arrow,"
+        "hey mango,hey cocoa,hey nico,hey coco,hey becca,hey rebecca,hey decker,hey jackal,"
+        "hey google,hey siri,hey jarvis,hey computer,hey there,hey you,hey ankle,hey attica,"
+        "hey echidna,hey okay,hey zeko,hey beckham,hey mexico,hey nemo,hey election,"
+        "hey echelon,hey elephant,hey engine,hey edna,hey essay,hey any,hey end,hey eight,"
+        "hey egg,hey eckle,hey ankara,hey oko,hey eco,hey equity,hey equal,hey eager,"
+        "hey ecology,hey economy,hey ecstasy,hey eczema,hey exile,hey expert,hey eclipse,"
+        "hey electric,hey elegant,hey element,hey eleven,hey elvis,hey elton,hey eloise,"
+        "hey ember,hey emo,hey emil,hey emmett,hey empty,hey enemy,hey energy,hey english,"
+        "hey enter,hey envoy,hey epic,hey error,hey errol,hey erin,hey escape,hey eskimo,"
+        "hey espresso,hey estelle,hey etch,hey ever,hey every,hey eva,hey eggnog,hey excellent,"
+        "hey except,hey exercise,hey exhale,hey exotic,hey expect,hey deck,hey neck,hey beck,"
+        "hey tech,hey heck,hey peck,hey check,hey peckham,hey beckett,hey becky,hey pico,"
+        "hey tico,hey rico,hey franco,hey bingo,hey django,hey tango,hey bongo,hey hugo,"
+        "hey diego,hey logo,hey yoko,hey waco,hey nacho,hey poncho,hey mecca,hey trekker,"
+        "hey checker,hey wacko,hey gonzo,hey gizmo,hey jello,hey cello,hey hello,hey mellow,"
+        "hey meadow,hey shadow,hey pepper,hey petrol,hey heckle,hey jocko,hey gringotts,"
+        "hey dakota,hey joker,hey poker,hey locker,hey soccer,hey rocket,hey pocket,hey bucket,"
+        "hey breakout,hey takeout,hey lookout,hey deckhand,hey decorate,hey decade,hey declan,"
+        "hey record,hey second,hey peccary,hey pecan,hey pickle,hey buckle,hey circle,"
+        "hey uncle,hey michael,hey nickel,hey a cow,hey let go,hey that goes,hey tech crew,"
+        "hey get going,hey get to go,hey heck no,hey next one,hey wreck it,hey et cetera,"
+        "hey at cost,hey add cocoa,hey eat cake,hey egg roll,hey ed cole,hey eck hard,"
+        "hey ek art,hey it goes,hey I go,hey we go,hey oh,hey oh no,hey go,hey go on,hey cow,"
+        "hey coat,hey kay,hey k o,hey ee co,hey ah co,hey ook oh,hey ick oh,hey uck oh,they go,"
+        "they know,they owe,they echo it,may go,say hello,say go,a deco,the gecko,my ego,"
+        "they equal,they expect,they enter,he echoed,whey deco,echo mode,echo,hey,heckle,"
+        "art deco,eckhart,ecuador,gecko,eggo,okay,ego,deco,echoes,an echo chamber,"
+        "the echo faded"
     ),
     unseen_dev=_listed(
-        "hey eccles,hey edward,hey metro,hey ghetto,hey techno,hey ergo,halo echo,they go,"
-        "hey elsa,hey ernest,hey lecker,hey arco,hey esther,hey wreck oh,obey echo"
+        "hey eccles,hey edward,hey metro,hey ghetto,hey techno,hey ergo,halo echo,hey elsa,"
+        "hey ernest,hey lecker,hey arco,hey esther,hey wreck oh,obey echo,hey ketchup,"
+        "hey medico,hey etna,hey elko,hey tempo,hey retro,away echo,today echo,hey lego,"
+        "hey fellow,hey yellow,hey velcro,hey gringo,hey eclair,hey ecru"
     ),
     unseen_test=_listed(
-        "hey ketchup,hey medico,hey etna,hey elko,hey tempo,hey retro,away echo,today echo,"
-        "hey lego,hey fellow,hey yellow,hey velcro,hey gringo,hey eclair,hey ecru"
+        "hey effort,hey etching,hey ecosystem,hey demo,hey necco,hey fresco,hey zorro,"
+        "hey benco,hey jericho,hey tobacco,hey otto,hey apple,hey hemlock,hey epoch,"
+        "hey reckon so,hey ebony,hey ecto,hey pesto,relay echo,holiday echo,they ate cocoa,"
+        "hey pekoe,whey echo,birthday echo,hey eggcup,hey emperor,hey ethics,hey gateau"
     ),
 )
 
@@ -178,13 +209,14 @@ SWAPS: dict[str, str] = {
     "ə": "iO",
     "ʌ": "iA",
     "ɑ": "iA",
+    "ɒ": "iA",
     "u": "iɑA",
     "ɔ": "iA",
     "W": "iA",
     "Y": "iA",
     "ʊ": "iA",
 }
-VOWELS = "AOQIYWɛiɪæəʌɑuɔʊɜᵊ"
+VOWELS = "AOQIYWɛiɪæəʌɑɒuɔʊɜᵊ"
 ONSETS = "dbɡtmnsvfpz"
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from wakeword import dataset, kokoro, owner, recordings, voices
+from wakeword import dataset, evaluation, kokoro, owner, recordings, voices
 from wakeword.card import Facts
 from wakeword.dataset import Job
+from wakeword.journal import Journal
 from wakeword.kokoro import cache_folder
 from wakeword.phrases import Phrases, phrases_for
 from wakeword.report import Material, judge
@@ -35,24 +36,25 @@ class Plan:
     steps: int
     packages: bool  # fetch Debian's recordings
     second_stage: bool  # choose a second stage too
-    members: int = 3  # networks whose opinions are averaged
+    noisy: int = 2  # one in so many recordings also in rooms and noise
+    members: int = 4  # networks whose opinions are averaged
     judged_voices: int | None = None  # held-out voices a half; None takes all
-    judged_clips: int = 8  # with the phrase, of each held-out voice
+    judged_clips: int = 12  # with the phrase, of each held-out voice
 
 
 FULL = Plan(
     "full",
     {
-        "positives": 27,
-        "row_positives": 12,
-        "nears": 14,
-        "sentences": 3,
-        "cheap_positives": 40,
-        "cheap_negatives": 40,
+        "positives": 38,
+        "row_positives": 30,
+        "nears": 28,
+        "sentences": 2,
+        "cheap_positives": 54,
+        "cheap_negatives": 44,
     },
     {
-        "positives": 12,
-        "row_positives": 8,
+        "positives": 9,
+        "row_positives": 6,
         "nears": 6,
         "sentences": 3,
         "cheap_positives": 2,
@@ -60,7 +62,7 @@ FULL = Plan(
     },
     pieces=None,
     noise=40,
-    rooms=120,
+    rooms=160,
     steps=8000,
     packages=True,
     second_stage=True,
@@ -138,10 +140,11 @@ class Run:
         self.slug = slug
         self.cache = cache_folder() / "wakeword"
         self.clips = self.cache / "clips" / slug
-        made_of = [plan.rooms, plan.packages, self.folders, dataset.AUGMENTATION, voices.PLAN]
+        made_of = [plan.rooms, plan.packages, self.folders, dataset.AUGMENTATION, voices.PLANS]
         known = ",".join(map(str, made_of))
         key = hashlib.sha256(known.encode()).hexdigest()[:8]
         self.features = self.cache / "features" / f"{slug}-{plan.name}-{key}"
+        self.journal = Journal(self.cache / "seconds" / f"{slug}-{plan.name}.json")
 
     def everything(self) -> None:
         began = time.monotonic()
@@ -149,7 +152,7 @@ class Run:
         tell(f"recordings: {', '.join(map(str, self.folders)) or 'none'}")
         kokoro.fetch()
         real, sources = self.recordings()
-        pool = Pool(self.places(real), self.jobs)
+        pool = Pool(self.places(real), self.jobs, self.journal)
         pool.do("clips", "make_clips", [(u,) for u in self.units()])
         pieces = len(Pieces(real["train"]))
         pool.do("features", "make_scenes", [(job,) for job in self.scene_jobs(pieces)])
@@ -159,7 +162,7 @@ class Run:
         facts = Facts(
             self.plan.name,
             self.seed,
-            (time.monotonic() - began) / 60,
+            self.journal.minutes(),
             self.jobs,
             {kind: count * voices.CLIPS_A_UNIT for kind, count in self.plan.units.items()},
             windows,
@@ -167,7 +170,12 @@ class Run:
             {split: self.judged_voices(split) for split in ("dev", "test")},
         )
         report = judge(
-            self.phrases, head, material, facts, tell, second_stage=self.plan.second_stage
+            self.phrases,
+            head,
+            material,
+            facts,
+            tell,
+            second_stage=self.plan.second_stage,
         )
         tell(f"done in {(time.monotonic() - began) / 60:.1f} minutes: {head}\n{report}")
 
@@ -185,7 +193,7 @@ class Run:
         jobs = [Job(u.kind, u.number, t) for u in self.units() for t in range(plan.turns[u.kind])]
         pieces = pieces if plan.pieces is None else min(pieces, plan.pieces)
         jobs += [Job("real", n, 0) for n in range(pieces)]
-        jobs += [Job("real", n, 1) for n in range(0, pieces, 2)]  # half of them in rooms and noise
+        jobs += [Job("real", n, 1) for n in range(0, pieces, plan.noisy)]
         return jobs + [Job("noise", n, 0) for n in range(plan.noise)]
 
     def places(self, real: dict[str, Path]) -> Places:
@@ -193,9 +201,9 @@ class Run:
         return Places(
             self.phrases,
             self.clips,
-            self.cache / "held_out" / f"{self.slug}-{self.plan.name}",
+            self.cache / "held_out" / f"{self.slug}-{self.plan.name}-{voices.HELD_OUT_PLAN}",
             self.features,
-            self.cache / "judged" / f"{self.slug}-{self.plan.name}",
+            self.cache / "judged" / f"{self.slug}-{self.plan.name}-{evaluation.JUDGING}",
             real,
             next((folder for folder in noise if folder.is_dir()), None),
             self.plan.rooms,
@@ -204,7 +212,9 @@ class Run:
 
     def recordings(self) -> tuple[dict[str, Path], list[str]]:
         """Files of real speech by split, decoded once, and what they are."""
-        key = hashlib.sha256(f"{self.folders}{self.plan.packages}".encode()).hexdigest()[:8]
+        key = hashlib.sha256(
+            f"{self.folders}{self.plan.packages}{recordings.SPLIT}".encode()
+        ).hexdigest()[:8]
         folder = self.cache / f"recordings-{key}"
         files = {split: folder / f"{split}.npy" for split in ("train", "dev", "test")}
         if not (folder / "sources.json").exists():
@@ -233,7 +243,10 @@ class Run:
                 pool.submit(_train_member, paths, self.plan.steps, self.seed, member)
                 for member in range(self.plan.members)
             ]
-            members = [future.result() for future in waiting]
+            results = [future.result() for future in waiting]
+        for member, (_, seconds) in enumerate(results):
+            self.journal.note("training", f"{self.seed}/{member}", seconds)
+        members = [parameters for parameters, _ in results]
         from wakeword import training
 
         training.export(members, head)
@@ -274,8 +287,8 @@ class Run:
 class Pool:
     """Processes that each keep a Worker; one process works in this one."""
 
-    def __init__(self, places: Places, count: int) -> None:
-        self._places = places
+    def __init__(self, places: Places, count: int, journal: Journal) -> None:
+        self._journal = journal
         self._worker = Worker(places) if count == 1 else None
         context = multiprocessing.get_context("spawn")
         self._pool = (
@@ -291,32 +304,42 @@ class Pool:
         progress = Progress(name, len(jobs))
         if self._worker:
             for job in jobs:
-                getattr(self._worker, method)(*job)
+                self._journal.note(name, str(job), _timed(self._worker, method, job))
                 progress.step()
         elif self._pool:
-            for done in as_completed([self._pool.submit(_do, method, job) for job in jobs]):
-                done.result()
+            waiting = {self._pool.submit(_do, method, job): job for job in jobs}
+            for done in as_completed(waiting):
+                self._journal.note(name, str(waiting[done]), done.result())
                 progress.step()
+        self._journal.keep()
 
     def close(self) -> None:
         if self._pool:
             self._pool.shutdown()
 
 
-def _train_member(paths: Sequence[Path], steps: int, seed: int, member: int) -> dict[str, Any]:
-    """A network's parameters, kept beside the features that they were learnt from."""
+def _train_member(
+    paths: Sequence[Path], steps: int, seed: int, member: int
+) -> tuple[dict[str, Any], float | None]:
+    """A network's parameters, kept beside the features that they were learnt from.
+
+    With them the seconds that training took, None where they were kept.
+    """
     from wakeword import training
 
     names = "".join(path.stem for path in paths)
     key = hashlib.sha256(f"{training.RECIPE}/{steps}/{names}".encode()).hexdigest()[:8]
     kept = paths[0].parent / f"network-{key}-{seed}-{member}.npz"
+    seconds = None
     if not kept.exists():
+        began = time.monotonic()
         bank = dataset.bank(paths)
         part = kept.with_suffix(".part.npz")
         np.savez(part, **training.train_member(bank, steps, seed, member, tell))
         part.replace(kept)
+        seconds = time.monotonic() - began
     with np.load(kept) as file:
-        return dict(file)
+        return dict(file), seconds
 
 
 _mine: list[Worker] = []
@@ -326,8 +349,14 @@ def _begin(places: Places) -> None:
     _mine.append(Worker(places))
 
 
-def _do(method: str, job: tuple[Any, ...]) -> None:
-    getattr(_mine[0], method)(*job)
+def _do(method: str, job: tuple[Any, ...]) -> float | None:
+    return _timed(_mine[0], method, job)
+
+
+def _timed(worker: Worker, method: str, job: tuple[Any, ...]) -> float | None:
+    """Do a job; seconds, None where its result was kept from an earlier run."""
+    began = time.monotonic()
+    return time.monotonic() - began if getattr(worker, method)(*job) else None
 
 
 def _folders(named: Sequence[Path] | None) -> list[Path]:

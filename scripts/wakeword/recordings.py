@@ -28,6 +28,7 @@ PUBLIC_SOURCE = (
 )
 ENDINGS = {".flac", ".wav", ".ogg", ".mp3"}
 JOINED = 20  # seconds of joined recordings a piece
+SPLIT = 2  # raised when what trains and what judges is parted anew
 HELD_OUT_FOLDER = "view_glass"  # of the negatives: judged on, never trained on
 
 PROMPTS = tuple(
@@ -88,7 +89,7 @@ def gather(folders: list[Path], *, packages: bool = True) -> Recordings:
 
 def _half(name: str) -> bool:
     """Splits by the beginning of a name: lines of one scene stay together."""
-    return zlib.crc32(name[:4].encode()) % 2 == 0
+    return zlib.crc32(f"{SPLIT}/{name[:4]}".encode()) % 2 == 0
 
 
 def joined(sounds: list[Sound]) -> list[Sound]:

@@ -12,18 +12,16 @@ import numpy as np
 from firmware_app.engines.wake import STEP, FeatureModels, FeatureStream
 from firmware_app.frames import SAMPLE_RATE, Samples
 from wakeword import card, choosing, owner
-from wakeword.choosing import AIMS
 from wakeword.evaluation import ScoredHead, first_crossing
 from wakeword.features import feature_folder
 from wakeword.judging import Figures, Rule, Scored, figures
 from wakeword.phrases import Phrases
-from wakeword.second_stage import Likelihoods, load_whisper, whisper_texts
+from wakeword.second_stage import SCORING, Likelihoods, load_whisper, whisper_texts
 from wakeword.work import Worker, load_cases
 
 TABLE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-UNWEIGHED = {"fast", "slow", "loud", "quiet"}  # conditions that the choice does not look at
 GATED = ("clean", "far 10 dB", "far 5 dB", "quiet")  # conditions that the gate is judged on
-LEAST_DOUBTFUL = 0.05
+LEAST_DOUBTFUL = 0.1
 
 
 @dataclass(frozen=True)
@@ -107,23 +105,28 @@ def judge(
     folder = material.worker.places.judged
     found = None
     if whisper:
-        found = Likelihoods(whisper, phrases.phrase, length, folder / "likelihoods.json")
-    dev = [s for s in scored(material, "dev", head, found) if s.condition not in UNWEIGHED]
+        kept = folder / f"likelihoods-{SCORING}.json"
+        found = Likelihoods(whisper, phrases.phrase, length, kept)
+    weighed = {"", "clean", "far 10 dB", *choosing.HEARD}
+    dev = [
+        s
+        for s in scored(material, "dev", head, found)
+        if s.condition in weighed and s.group not in ("synthetic", "television", "music", "noise")
+    ]
     chosen: dict[str, Chosen] = {}
     test = scored(material, "test", head, found)
     like: Rule | None = None  # the second stage is the same at every sensitivity
     for name in ("normal", "low", "high"):
-        aim = AIMS[name]
         plain_like = chosen["normal"].alone if "normal" in chosen else None
-        rule = alone = choosing.alone(dev, aim, plain_like)
+        rule = alone = choosing.alone(dev, name, plain_like)
         if found:
-            rule = choosing.two_stages(dev, aim, LEAST_DOUBTFUL, like)
+            rule = choosing.two_stages(dev, name, LEAST_DOUBTFUL, like)
             like = like or rule
         chosen[name] = Chosen(rule, alone, figures(test, rule), figures(test, alone))
         tell(f"{name}: {rule}, alone {alone.wakes}")
         if found:
             found.keep()
-    chosen = {name: chosen[name] for name in AIMS}
+    chosen = {name: chosen[name] for name in choosing.AIMS}
     normal = chosen["normal"]
     after = offset(dev, normal.rule.wakes)
     write_facts(phrases, head, chosen, after, length, whisper.name if whisper else "")

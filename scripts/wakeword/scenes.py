@@ -26,10 +26,14 @@ class Scene:
 
 @dataclass(frozen=True)
 class World:
-    """What scenes are made of: responses of rooms, and speech that may be heard around."""
+    """What scenes are made of: responses of rooms, and speech that may be heard around.
+
+    beside: share of the scenes in which one person speaks all the while, as Echo itself does.
+    """
 
     rooms: Sequence[Sound]
     speech: list[Sound]
+    beside: float = 0.1
 
 
 def seconds(rng: np.random.Generator, low: float, high: float) -> int:
@@ -93,15 +97,19 @@ def heard(rng: np.random.Generator, dry: Sound, world: World) -> Samples:
     """Room, noise, microphone, level, and what cheap hardware does to them."""
     dry = np.pad(dry, (0, next_fast_len(len(dry)) - len(dry)))  # for the transforms below
     sound = dry / (np.sqrt(np.mean(dry**2)) + 1e-9)
-    if rng.random() < 0.65:
+    if rng.random() < 0.7:
         sound = rooms.reverberate(sound, world.rooms[int(rng.integers(len(world.rooms)))])
     if rng.random() < 0.8:
-        snr = rng.uniform(0, 28) if rng.random() < 0.8 else rng.uniform(-3, 5)
+        snr = rng.uniform(0, 25) if rng.random() < 0.8 else rng.uniform(-3, 5)
         background = rooms.noise(rng, len(sound), world.speech)
         if rng.random() < 0.5:
             response = world.rooms[int(rng.integers(len(world.rooms)))]
             background = rooms.reverberate(background, response)
         sound = sound + background * np.float32(10 ** (-snr / 20))
+    if rng.random() < world.beside:
+        talker = rooms.run_of_speech(rng, len(sound), world.speech)
+        talker = talker / (np.sqrt(np.mean(talker**2)) + 1e-9)
+        sound = sound + talker * np.float32(10 ** (-rng.uniform(0, 24) / 20))
     sound = _microphone(rng, sound)
     if rng.random() < 0.12:
         sound = _codec(rng, sound)

@@ -1,14 +1,18 @@
 """The second stage's likelihoods on judged recordings, computed when asked for and kept."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from firmware_app.engines import Detection
 from firmware_app.engines.wake import STEP
 from firmware_app.engines.wake_verifier import PhraseModel, likelihood, phrase_sound
 from firmware_app.errors import EngineError
 from firmware_app.frames import Samples
+
+SCORING = 2  # raise it when the likelihood changes, so that kept ones are computed anew
 
 
 def whisper_texts(phrase: str) -> tuple[str, ...]:
@@ -25,7 +29,9 @@ class Likelihoods:
         self._texts = whisper_texts(phrase)
         self._length = phrase_samples
         self._path = path
-        self._known: dict[str, float] = json.loads(path.read_text()) if path.exists() else {}
+        kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        self.seconds: float = kept.get("seconds", 0.0)  # that all of these took
+        self._known: dict[str, float] = kept.get("scores", {})
 
     def of(self, name: str, samples: Callable[[], Samples]) -> Callable[[int], float]:
         """For one recording: the likelihood of the phrase in what led to a detection in a step."""
@@ -33,17 +39,19 @@ class Likelihoods:
         def fit(step: int) -> float:
             key = f"{name}/{step}/{self._length}"
             if key not in self._known:
+                began = time.monotonic()
                 end = (step + 1) * STEP
                 detection = Detection("", 0.0, end - self._length, end, 0.0)
                 sound = phrase_sound(samples()[:end], detection)
                 self._known[key] = likelihood(self._whisper, sound, self._texts)
+                self.seconds += time.monotonic() - began
             return self._known[key]
 
         return fit
 
     def keep(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_text(json.dumps(self._known))
+        self._path.write_text(json.dumps({"seconds": self.seconds, "scores": self._known}))
 
 
 def load_whisper() -> PhraseModel | None:

@@ -65,42 +65,46 @@ class Places:
 
 
 class Worker:
-    """One process of a run."""
+    """One process of a run. Its jobs return whether there was anything left to make."""
 
     def __init__(self, places: Places) -> None:
         self.places = places
         self.features = LongFeatures()
         self.real = {split: Pieces(path) for split, path in places.real.items()}
         self._workshop: Workshop | None = None
-        self._judges: dict[str, tuple[scenes.World, list[Sound]]] = {}
+        self._made: dict[tuple[str, str, int], Samples] = {}  # music and noise cost much to make
+        self._judges: dict[str, tuple[evaluation.Rooms, list[Sound], list[Sound]]] = {}
 
-    def make_clips(self, unit: Unit) -> None:
-        voices.make(unit, self.places.phrases, self.places.clips)
+    def make_clips(self, unit: Unit) -> bool:
+        return voices.make(unit, self.places.phrases, self.places.clips)
 
-    def make_scenes(self, job: Job) -> None:
+    def make_scenes(self, job: Job) -> bool:
         if self._workshop is None:
-            world = dataset.world(1, self.places.rooms, self._around("train"))
+            around = self._around("train")
+            world = dataset.world(1, self.places.rooms, around)
             self._workshop = Workshop(
                 self.places.clips, self.places.features, world, self.real["train"], self.features
             )
-        self._workshop.do(job)
+        return self._workshop.do(job)
 
     def _around(self, split: str) -> list[Sound]:
         """Speech for the background; the cheap voices' where there are no recordings."""
         if len(self.real[split]):
             return list(self.real[split][:SPEECH_AROUND])
-        paths = sorted(self.places.clips.glob("cheap_negatives-*.npz"))[:10]
+        paths = sorted(
+            self.places.clips.glob(f"cheap_negatives-{voices.PLANS['cheap_negatives']}-*.npz")
+        )[:10]
         return [c.sound for p in paths for c in voices.load(p)]
 
-    def held_out_clips(self, split: str, voice: str) -> None:
+    def held_out_clips(self, split: str, voice: str) -> bool:
         """The phrase and near phrases in a voice that is never trained on."""
-        phrases = self.places.phrases
+        phrases, anything = self.places.phrases, False
         unseen = phrases.near.unseen_dev if split == "dev" else phrases.near.unseen_test
         for what in ("positives", "seen", "unseen"):
             path = self.held_out_path(split, what, voice)
             if path.exists():
                 continue
-            rng = random.Random(f"{split}/{what}/{voice}")  # noqa: S311
+            rng = random.Random(f"{voices.HELD_OUT_PLAN}/{split}/{what}/{voice}")  # noqa: S311
             count = self.places.judged_clips
             if what == "positives":
                 made = voices.held_out_positives(phrases, voice, rng, count)
@@ -109,15 +113,18 @@ class Worker:
                     phrases, voice, rng, phrases.near.seen, count * 7 // 10
                 )
             else:
-                made = voices.held_out_nears(phrases, voice, rng, unseen, count // 2)
+                made = voices.held_out_nears(phrases, voice, rng, unseen, count * 6 // 10)
             voices.save(path, made)
+            anything = True
+        return anything
 
     def held_out_path(self, split: str, what: str, voice: str) -> Path:
         return self.places.held_out / f"{split}-{what}-{voice.replace(':', '_')}.npz"
 
-    def judge_voice(self, split: str, voice: str) -> None:
+    def judge_voice(self, split: str, voice: str) -> bool:
         """All conditions of a held-out voice: recordings and embeddings."""
-        world, noises = self._judge(split)
+        responses, noises, talkers = self._judge(split)
+        anything = False
         for what in ("positives", "seen", "unseen"):
             path = self.judged_path(split, what, voice)
             if path.exists():
@@ -125,35 +132,42 @@ class Worker:
             clips = voices.load(self.held_out_path(split, what, voice))
             conditions = CONDITIONS if what == "positives" else CONDITIONS[:2]
             seed = int.from_bytes(f"{split}{what}{voice}".encode()) % 2**32
-            save_cases(
-                path, list(evaluation.cases(clips, conditions, world, noises, self.features, seed))
+            found = evaluation.cases(
+                clips, conditions, responses, noises, talkers, self.features, seed
             )
+            save_cases(path, list(found))
+            anything = True
+        return anything
 
     def judged_path(self, split: str, what: str, voice: str) -> Path:
         return self.places.judged / f"{split}-{what}-{voice.replace(':', '_')}.npz"
 
-    def _judge(self, split: str) -> tuple[scenes.World, list[Sound]]:
-        """Rooms and noises of a half, shared with nothing else."""
+    def _judge(self, split: str) -> tuple[evaluation.Rooms, list[Sound], list[Sound]]:
+        """Rooms, noises and talkers of a half, shared with nothing else."""
         if split not in self._judges:
-            seed = {"dev": 101, "test": 202}[split]
+            seed = {"dev": 303, "test": 404}[split]
             speech = self._around(split)
             rng = np.random.default_rng(seed)
+            living = [rooms.living_room(rng) for _ in range(40)]
+            responses = {"living": living, "any": [rooms.room(rng) for _ in range(40)]}
             length = 20 * SAMPLE_RATE
             noises = [rooms.coloured(rng, length), rooms.hum(rng, length)]
-            noises.append(rooms.babble(rng, length, speech))
+            noises.append(rooms.babble(rng, length, speech, (4, 6, 8)))
             noises += _real_noise(self.places.noise_folder, split)
-            self._judges[split] = dataset.world(seed, 40, speech), noises
+            talkers = [rooms.run_of_speech(rng, length, speech) for _ in range(8)]
+            self._judges[split] = responses, noises, talkers
         return self._judges[split]
 
-    def judge_sound(self, split: str, kind: str, number: int) -> None:
+    def judge_sound(self, split: str, kind: str, number: int) -> bool:
         """Embeddings of sound without the phrase: real, synthetic speech, music or noise."""
         path = self.places.judged / f"{split}-{kind}-{number:04d}.npz"
         if path.exists():
-            return
+            return False
         sound = self.sound(split, kind, number)
         rows = self.features(sound)
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez(path, rows=rows.astype(np.float16))
+        return True
 
     def sound(self, split: str, kind: str, number: int) -> Samples:
         """That sound itself, the same each time."""
@@ -162,6 +176,12 @@ class Worker:
         rng = np.random.default_rng((number, *kind.encode(), *split.encode()))
         if kind == "synthetic":
             return self._synthetic(split, number)
+        key = (split, kind, number)
+        if key not in self._made:
+            self._made[key] = self._make(rng, split, kind, number)
+        return self._made[key]
+
+    def _make(self, rng: np.random.Generator, split: str, kind: str, number: int) -> Samples:
         length = 60 * SAMPLE_RATE
         level = 10 ** (rng.uniform(-45, -15) / 20)
         if kind == "music":

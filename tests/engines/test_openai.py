@@ -141,6 +141,15 @@ async def test_a_tool_call_arrives_in_parts_and_comes_out_whole(serve: Serve) ->
     assert server.requests[0]["tools"][0]["function"]["name"] == "timer"
 
 
+async def test_a_name_that_a_server_repeats_with_each_part_is_taken_once(serve: Serve) -> None:
+    def part(arguments: str) -> str:
+        function = {"name": "timer", "arguments": arguments}
+        return data(choices=[{"delta": {"tool_calls": [{"index": 0, "function": function}]}}])
+
+    model, _ = await serve(lambda r: stream(r, part('{"min'), part('": 5}'), END, DONE))
+    assert await collect(model) == [ToolCall("", "timer", '{"min": 5}')]
+
+
 async def test_closing_the_reply_stops_the_server(serve: Serve) -> None:
     async def talk(request: web.Request) -> web.StreamResponse:
         response = await stream(request)

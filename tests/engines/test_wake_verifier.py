@@ -96,3 +96,9 @@ def test_the_likelihood_of_one_text_is_no_greater_than_the_best_of_all(
     said = until("short.flac", 1.35)
     best = likelihood(whisper, said, TEXTS)
     assert best == max(likelihood(whisper, said, [text]) for text in TEXTS)
+
+
+def test_one_wrong_sound_is_not_made_up_for_by_the_right_ones(whisper: WhisperRecogniser) -> None:
+    said = until("short.flac", 1.35)
+    near = likelihood(whisper, said, [" Hey lamp."])
+    assert near < likelihood(whisper, said, [" Hey Echo."]) - 8

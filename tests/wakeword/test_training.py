@@ -15,6 +15,7 @@ from wakeword import dataset, games, kokoro, rooms, scenes, training, voices
 from wakeword.dataset import Bank, Kind
 from wakeword.evaluation import ScoredHead, upper_bound
 from wakeword.features import LongFeatures, windows
+from wakeword.journal import Journal
 from wakeword.judging import Rule, Scored, figures
 from wakeword.phrases import NEAR_HEY_ECHO, phrases_for
 from wakeword.scenes import Scene
@@ -107,6 +108,33 @@ def test_a_room_begins_with_the_direct_sound_and_dies_away() -> None:
         response = rooms.room(rng)
         assert np.argmax(np.abs(response)) < 16
         assert np.abs(response[-100:]).max() < 0.2
+
+
+def test_reverberation_time_is_that_of_the_decay() -> None:
+    rng = np.random.default_rng(1)
+    time = np.arange(SAMPLE_RATE) / SAMPLE_RATE
+    decay = rng.standard_normal(SAMPLE_RATE) * 10 ** (-3 * time / 0.5)
+    assert rooms.reverberation_time(decay.astype(np.float32)) == pytest.approx(0.5, rel=0.1)
+
+
+def test_a_living_room_sounds_as_long_as_was_asked() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        response = rooms.living_room(rng)
+        assert 0.3 <= rooms.reverberation_time(response) <= 0.6
+        assert np.argmax(np.abs(response)) < 2  # the direct sound
+
+
+def test_a_resumed_run_knows_what_its_kept_pieces_took(tmp_path: Path) -> None:
+    first = Journal(tmp_path / "seconds.json")
+    first.note("clips", "1", 60.0)
+    first.keep()
+    second = Journal(tmp_path / "seconds.json")
+    second.note("clips", "1", None)
+    second.note("clips", "2", 120.0)
+    assert second.minutes() == 3
+    second.note("clips", "3", None)  # made in a run that was stopped: the average of the others
+    assert second.minutes() == 4.5
 
 
 def test_scenes_keep_the_phrase_where_they_say() -> None:
