@@ -5,17 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
+from firmware_app.dialogue.language import words_if_known
+
 HARD_LIMIT = 20  # words after which a clause is cut wherever it hurts least
 
 ABBREVIATIONS = re.compile(
     "dr|mr|mrs|ms|prof|st|jr|sr|vs|etc|approx|fig|vol|dept|gen|col|capt|lt|sgt|rev|hon|inc|ltd|co|"
-    "corp|mt|ft|al|ca|ed|est|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|bzw|usw"
-)
-CONJUNCTIONS = {"en": "and|but|or|so|because|which|while|although|though|unless|until|whereas"}
-LEANING = re.compile(  # words that lean on the next one: no cut after them
-    "a|an|the|of|in|on|at|to|for|with|by|from|and|or|but|as|is|are|was|were|be|his|her|its|"
-    "their|my|your|our|this|that|these|those|not|very",
-    re.IGNORECASE,
+    "corp|mt|ft|al|ca|ed|est|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|bzw|usw|"
+    "sra|srta|dra|ud|uds|p\u00e1g|n\u00fam|avda|tel"
 )
 
 
@@ -37,7 +34,7 @@ FEWEST_WORDS = {  # before a break of this kind is taken: in the first clause, i
 
 _LINE = r"(?P<line>\n)"
 _SENTENCE = (
-    r"""(?P<sentence>(?:[.!?\u2026]+["'\u201d\u2019)\]*_]*(?=\s+\S)|[\u3002\uff01\uff1f]))"""
+    r"""(?P<sentence>(?:[.!?\u2026]+["'\u201d\u2019\u00bb)\]*_]*(?=\s+\S)|[\u3002\uff01\uff1f]))"""
 )
 _COMMA = (
     r"""(?P<punctuation>(?:[,;:]["'\u201d\u2019)*_]*(?=\s)|(?<=[^\W\d])[,;]$|[\u3001\uff0c\uff1b]"""
@@ -61,8 +58,10 @@ class ClauseSplitter:
     """
 
     def __init__(self, language: str = "en") -> None:
-        words = CONJUNCTIONS.get(language.split("-")[0])
-        conjunction = rf"|(?P<conjunction>\s(?=(?:{words})\s))" if words else ""
+        words = words_if_known(language)
+        before = "|".join(words.get("conjunctions", ()))
+        conjunction = rf"|(?P<conjunction>\s(?=(?:{before})\s))" if before else ""
+        self._leaning = frozenset(words.get("leaning", ()))  # on the next word: no cut after them
         self._places = re.compile("|".join((_LINE, _SENTENCE, _COMMA + _DASH)) + conjunction)
         self._text = ""
         self._spoken = False  # whether a clause with words has gone out
@@ -139,7 +138,7 @@ class ClauseSplitter:
             words += max(1, _words(match.group()))
             if words > HARD_LIMIT:
                 break
-            if match.group()[-1:].isspace() and not LEANING.fullmatch(match.group().strip()):
+            if match.group()[-1:].isspace() and match.group().strip().lower() not in self._leaning:
                 end = match.end()
         if end:
             return end

@@ -12,11 +12,16 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TypeAlias
 
+import numpy as np
+
+from firmware_app.dialogue.bursts import Bursts
 from firmware_app.engines import Detection, Sensitivity, VoiceActivity, WakeWord
-from firmware_app.frames import BLOCK_MS, Frame
+from firmware_app.frames import BLOCK, BLOCK_MS, SAMPLE_RATE, Frame
 
 RING = 3000 // BLOCK_MS  # frames kept for the pre-roll and for the wake word's second stage
 BACKLOG = 2000 // BLOCK_MS  # frames that may wait for the thread before the source has to
+OWN_WORDS = 2 * SAMPLE_RATE  # samples before a detection in which Echo may have said it itself
+LINGER = 3000 // BLOCK_MS  # frames for which a burst counts after Echo has spoken: it may ring on
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,13 @@ class WakeUp:
 
     detection: Detection
     before: tuple[Frame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """A short sound over Echo's own voice, with a little from before and after it."""
+
+    frames: tuple[Frame, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,11 @@ class _Raise:
 
 
 @dataclass(frozen=True, slots=True)
+class _GiveBursts:
+    wanted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Sense:
     sensitivity: Sensitivity
 
@@ -71,7 +88,7 @@ class _Verified:
     verified: bool
 
 
-_Order: TypeAlias = Frame | _Attend | _Rest | _Raise | _Sense | _Verified | None
+_Order: TypeAlias = Frame | _Attend | _Rest | _Raise | _GiveBursts | _Sense | _Verified | None
 
 
 class Ear:
@@ -84,7 +101,7 @@ class Ear:
         self._orders: SimpleQueue[_Order] = SimpleQueue()
         self._session = 0
         self.now = 0  # the sample up to which sound has come in
-        self.heard: asyncio.Queue[Heard | WakeUp | EarFailed] = asyncio.Queue()
+        self.heard: asyncio.Queue[Heard | WakeUp | Burst | EarFailed] = asyncio.Queue()
         self._thread = threading.Thread(target=self._run, name="ear", daemon=True)
         self._thread.start()
 
@@ -112,6 +129,13 @@ class Ear:
         """Echo speaks (or has stopped): its own voice must not wake it."""
         self._orders.put(_Raise(raised))
 
+    def give_bursts(self, wanted: bool) -> None:
+        """Echo speaks (or has stopped): give out the short sounds over its voice.
+
+        They are given for three seconds longer, and not while it attends.
+        """
+        self._orders.put(_GiveBursts(wanted))
+
     def sense(self, sensitivity: Sensitivity) -> None:
         """How readily the wake word is heard from now on."""
         self._orders.put(_Sense(sensitivity))
@@ -135,6 +159,8 @@ class Ear:
     def _obey(self) -> None:
         ring: deque[Frame] = deque(maxlen=RING)
         session = 0  # that is attended to; 0 is none
+        bursts, listens = Bursts(), 0  # frames for which they are given yet
+        speaks = False
         while (order := self._orders.get()) is not None:
             match order:
                 case _Attend(since, session):
@@ -146,6 +172,10 @@ class Ear:
                     session = 0
                 case _Raise(raised):
                     self._wake.raised = raised
+                case _GiveBursts(speaks):
+                    if speaks and not listens:
+                        bursts.begin()
+                    listens = LINGER if speaks else listens
                 case _Sense(sensitivity):
                     self._wake.sensitivity = sensitivity
                 case _Verified(verified):
@@ -154,9 +184,22 @@ class Ear:
                     ring.append(frame)
                     if session:
                         self._give(Heard(frame, self._activity.process(frame), session))
-                    if detection := self._wake.process(frame):
+                    if listens and not session and (burst := bursts.feed(frame)):
+                        self._give(Burst(burst))
+                    listens = listens if speaks else max(0, listens - 1)
+                    detection = self._wake.process(frame)
+                    if detection and not self._says_itself(detection.word, ring):
                         self._give(WakeUp(detection, tuple(ring)))
 
-    def _give(self, heard: Heard | WakeUp | EarFailed) -> None:
+    def _says_itself(self, word: str, ring: deque[Frame]) -> bool:
+        """Whether the loudspeaker said the word just now: what is left of an echo can wake."""
+        recent = [frame for frame in ring if frame.index > ring[-1].index - OWN_WORDS]
+        if all(frame.far is None for frame in recent):
+            return False
+        silence = np.zeros(BLOCK, np.int16)
+        played = np.concatenate([silence if f.far is None else f.far for f in recent])
+        return self._wake.says(word, played)
+
+    def _give(self, heard: Heard | WakeUp | Burst | EarFailed) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has closed: nobody listens any more
             self._loop.call_soon_threadsafe(self.heard.put_nowait, heard)

@@ -1,8 +1,8 @@
 """When an utterance begins and when it has ended, from speech probabilities. No I/O, no clock."""
 
 from enum import StrEnum
-from types import MappingProxyType
 
+from firmware_app.dialogue.language import words_if_known
 from firmware_app.frames import SAMPLE_RATE, Frame
 from firmware_app.settings import EndpointSettings
 
@@ -128,26 +128,9 @@ class Endpointer:
     def _final_wait_ms(self, transcript: str) -> float:
         if hangs(transcript, self._language):
             return self._settings.longest_ms
-        if self._language in _HANGING and is_whole(transcript):
+        if words_if_known(self._language) and is_whole(transcript):
             return self._settings.shortest_ms
         return self._middle_ms
-
-
-# Words after which a sentence goes on. Left out: those that also end a command, as in "turn it on",
-# "delete that", "call her", "what can you do".
-_HANGING = MappingProxyType(
-    {
-        "en": frozenset().union(
-            ("a", "an", "the", "my", "your", "our", "their", "its"),
-            ("and", "or", "but", "because", "if", "than", "when", "while", "until"),
-            ("um", "uh", "er", "erm", "hmm"),
-            ("of", "to", "with", "from", "into", "at", "as", "for"),
-            ("is", "are", "was", "were", "could", "would", "should", "will", "does"),
-            ("i'm", "i'd", "i'll", "it's", "let's", "what's"),
-        )
-    }
-)
-_OFTEN_LAST_IN_QUESTIONS = frozenset(("of", "to", "with", "from", "at", "for", "is", "are"))
 
 
 def hangs(transcript: str, language: str) -> bool:
@@ -155,10 +138,11 @@ def hangs(transcript: str, language: str) -> bool:
     text = transcript.strip()
     if text.endswith((",", "...", "…", "-", ":", ";")):
         return True
-    last = text.rsplit(maxsplit=1)[-1].strip(".!?\"'").lower() if text else ""
-    if text.endswith("?") and last in _OFTEN_LAST_IN_QUESTIONS:
+    last = text.rsplit(maxsplit=1)[-1].strip(".!?\u00bf\u00a1\"'").lower() if text else ""
+    words = words_if_known(language)
+    if text.endswith("?") and last in words.get("last_in_questions", ()):
         return False
-    return last in _HANGING.get(language, ())
+    return last in words.get("hanging", ())
 
 
 def is_whole(transcript: str) -> bool:

@@ -5,12 +5,22 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
 
-from firmware_app.dialogue.conversation import Conversation
+from firmware_app.dialogue.conversation import Conversation, Entry, as_kept
+from firmware_app.dialogue.prompt import NO_SUMMARY, Summary
 from firmware_app.engines import EngineNames, Usage
 from firmware_app.errors import EchoError, StorageError
-from firmware_app.events import Saved, Status
+from firmware_app.events import (
+    ConversationOpened,
+    EntriesForgotten,
+    EntryAdded,
+    Event,
+    Saved,
+    SavingChanged,
+    Status,
+)
 from firmware_app.history.faults import NoConversationError, NotSavedError, PaneError
 from firmware_app.history.records import EntryKind, InputMode, NewConversation, NewEntry, title_of
 from firmware_app.history.statements import Deleted
@@ -23,30 +33,47 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CARD_SECONDS = 2.0  # that someone waits for the card where a sentence depends on it
+EARLIER_ENTRIES = 4000  # of an old conversation, by which a question is understood
+_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that was committed: its conversation, and its number there."""
+
+    conversation: Conversation
+    number: int
+
+    @property
+    def waits(self) -> bool:
+        """Whether an answer to it is still wanted; one that was deleted wants none."""
+        return self.number in self.conversation.unanswered
 
 
 class Keeper:
     """Owns the open conversation; it outlives the engines and whoever is connected.
 
-    on_status: told whenever what is said is saved, not saved, or cannot be saved.
+    publish: told whenever what is said is saved, not saved, or cannot be saved; of each entry; of
+    what is deleted; and when another conversation is the open one.
     switch: changes the setting voice.save_conversations; None where there is no file for it.
     """
 
     def __init__(
         self,
         settings: Settings,
-        on_status: Callable[[Saved], None] = lambda status: None,
+        publish: Callable[[Event], None] = lambda event: None,
         switch: Callable[[bool], Awaitable[None]] | None = None,
     ) -> None:
-        self.conversation = Conversation()
+        self.room_owner = settings.dialogue.owner
+        self.conversation = Conversation(self.room_owner)
         self.meters: Callable[[], Mapping[str, Usage]] = dict
-        self._owner = settings.dialogue.owner
         self._idle_seconds = settings.dialogue.conversation_minutes * 60
         self._saving = settings.voice.save_conversations
         self.voice_history: Literal["off", "today", "all"] = settings.voice.history
-        self._on_status = on_status
+        self._publish = publish
         self._switch = switch
         self._store: Store | None = None
+        self._aside: list[Conversation] = []  # not open, with questions that wait for their answer
         self._unusable = False
         self._told: Saved | None = None
         self._idle: asyncio.TimerHandle | None = None
@@ -60,7 +87,12 @@ class Keeper:
 
     def end(self) -> None:
         """End the open conversation in good order; the store can be closed then."""
-        self._end()
+        self._end(self.conversation)
+
+    async def settled(self) -> None:
+        """Wait until what is to be written now is on the card, or the card has failed to answer."""
+        if self._writes:
+            await asyncio.wait(set(self._writes), timeout=CARD_SECONDS)
 
     async def close(self) -> None:
         """Wait for what is under way; the store has been closed."""
@@ -68,11 +100,19 @@ class Keeper:
             self._idle.cancel()
         await asyncio.gather(*self._writes)
 
+    @property
+    def store(self) -> Store | None:
+        """The history, where there is one."""
+        return self._store
+
     # Whether it is saved.
 
     @property
     def status(self) -> Saved:
-        wanted = self.conversation.saved and (self.conversation.begun or self._saving)
+        return self.status_of(self.conversation)
+
+    def status_of(self, conversation: Conversation) -> Saved:
+        wanted = conversation.saved and (conversation.begun or self._saving)
         if not wanted or not (self._store or self._unusable):
             return Saved.NOT_SAVED
         return Saved.SAVED if self._store and self._store.saving else Saved.NOT_SAVING
@@ -81,14 +121,16 @@ class Keeper:
         """Tell of the status, where it is another one."""
         if self._told is not (status := self.status):
             self._told = status
-            self._on_status(status)
+            self._publish(SavingChanged(status))
 
     def apply(self, settings: Settings) -> None:
         """Off counts from the next answer, on from the next conversation."""
         self._saving = settings.voice.save_conversations
         self.voice_history = settings.voice.history
-        if not self._saving and self.conversation.begun:
-            self.leave_unsaved()
+        if not self._saving:
+            for conversation in (self.conversation, *self._aside):
+                if conversation.begun:
+                    self.leave_unsaved(conversation)
         self.tell()
 
     async def set_saving(self, saving: bool) -> bool:
@@ -102,17 +144,17 @@ class Keeper:
             return False
         return self._saving is saving
 
-    def leave_unsaved(self) -> None:
-        """Save nothing more of the open conversation. What was saved before stays."""
-        conversation = self.conversation
+    def leave_unsaved(self, conversation: Conversation | None = None) -> None:
+        """Save nothing more of it, else of the open one. What was saved before stays."""
+        conversation = conversation or self.conversation
         if not conversation.saved:
             return
         conversation.leave_unsaved()
         if self._store and conversation.begun:
-            if question := conversation.unanswered:
+            if withdrawn := conversation.withdrawn:
                 self._track(
                     conversation,
-                    self._store.delete_last_exchange(None, conversation.uuid, question),
+                    self._store.delete_entries(None, conversation.uuid, withdrawn),
                 )
             self._track(conversation, self._store.end(conversation.uuid))
         self._wait_for_idleness()
@@ -120,20 +162,37 @@ class Keeper:
 
     # What is said.
 
-    def turn_begins(self) -> None:
-        """What engines consume from now on counts, if this becomes a conversation's first turn."""
-        if not self.conversation.begun:
-            self.conversation.usage = Totals()
-        self._note_usage()
+    def turn_begins(self, conversation: Conversation | None = None) -> None:
+        """What engines consume from now on counts, if this becomes a conversation's first turn.
+
+        conversation: that it belongs to, where that is not the open one.
+        """
+        conversation = conversation or self.conversation
+        if not conversation.begun:
+            conversation.usage = Totals()
+        self._note_usage(conversation)
 
     def ask(
-        self, text: str, input_mode: InputMode, engines: EngineNames, confidence: float
-    ) -> Conversation:
-        """A question was committed. The conversation that its answer belongs to."""
-        conversation = self.conversation
+        self,
+        text: str,
+        input_mode: InputMode,
+        engines: EngineNames,
+        confidence: float,
+        *,
+        into: Conversation | None = None,
+        key: str = "",
+    ) -> Asked:
+        """A question was committed, to the open conversation unless told where to.
+
+        key: the page's own name for a typed one.
+        """
+        conversation = into or self.conversation
         if not conversation.begun:
-            self._begin(text, input_mode)
-        conversation.unanswered = conversation.next_number
+            self._begin(conversation, text, input_mode)
+        asked = Asked(conversation, conversation.next_number)
+        conversation.unanswered.add(asked.number)
+        if conversation is not self.conversation and conversation not in self._aside:
+            self._aside.append(conversation)
         spoken = input_mode == "voice"
         self._add(
             conversation,
@@ -141,21 +200,35 @@ class Keeper:
             text,
             input_mode=input_mode,
             engines={"recogniser": engines.recogniser} if spoken else {},
-            extra={"confidence": round(confidence, 3)} if spoken else {},
+            confidence=round(confidence, 3) if spoken else None,
+            key=key,
         )
-        return conversation
+        return asked
+
+    def used(self, asked: Asked, tool: str, text: str, input_mode: InputMode) -> None:
+        """A tool found or did something for this question. Its arguments are never kept."""
+        if asked.waits:
+            self._add(
+                asked.conversation,
+                "tool",
+                text,
+                input_mode=input_mode,
+                engines={"tool": tool},
+                answers=asked.number,
+            )
 
     def answer(
         self,
-        conversation: Conversation,
+        asked: Asked,
         text: str,
         status: Status,
         input_mode: InputMode,
         engines: EngineNames,
     ) -> None:
         """The answer as far as it got. One whose question was deleted meanwhile goes with it."""
-        if conversation.unanswered is None:
+        if not asked.waits:
             return
+        conversation = asked.conversation
         took_part = {"model": engines.model, "voice": engines.voice}
         self._add(
             conversation,
@@ -164,47 +237,103 @@ class Keeper:
             status=status,
             input_mode=input_mode,
             engines={job: name for job, name in took_part.items() if name},
+            answers=asked.number,
         )
-        conversation.unanswered = None
+        conversation.unanswered.discard(asked.number)
         self._keep_usage(conversation)
+        if conversation in self._aside and not conversation.unanswered:
+            self._aside.remove(conversation)
+            self._end(conversation)
 
-    def begin_another(self) -> None:
-        """End the open conversation; the next question begins one of its own."""
-        self._end()
-        self._open(Conversation())
+    def sum_up(self, conversation: Conversation, summary: Summary) -> None:
+        """Keep the running summary as the conversation is kept: in memory alone, or saved too."""
+        conversation.summary = summary
+        if self._store and conversation.saved:
+            kept = self._store.set_summary(conversation.uuid, summary.text, summary.through)
+            self._track(conversation, kept)
 
-    async def find(self, beginning: str) -> str:
-        """The uuid that begins so, of a conversation that may be carried on.
+    async def earlier(self, conversation: Conversation) -> list[Entry]:
+        """The saved entries of a carried-on conversation before those in memory, oldest first."""
+        if conversation.earlier is not None or not (store := self._store):
+            return conversation.earlier or []
+        entries = conversation.entries
+        first = entries[0].number if entries else conversation.next_number
+        found: list[Entry] = []
+        number = max(0, first - 1 - EARLIER_ENTRIES) if conversation.continued else first
+        try:
+            while number < first - 1:
+                some = await store.entries_after(None, conversation.uuid, number, _PAGE)
+                found += [as_kept(entry) for entry in some if entry.number < first]
+                if not some:
+                    break
+                number = some[-1].number
+        except EchoError:  # deleted meanwhile, or it cannot be read
+            return []
+        conversation.earlier = found
+        return found
+
+    # Which conversation is open.
+
+    def begin_another(self, owner: str | None = None) -> None:
+        """End the open conversation; the next question begins one of its owner's, or of another's.
+
+        One in which questions wait is ended when they are answered.
+        """
+        self.open(Conversation(owner or self.conversation.owner))
+
+    def open(self, conversation: Conversation) -> None:
+        """Let this be the open conversation; the one that was it ends."""
+        before = self.conversation
+        if conversation is before:
+            return
+        if conversation in self._aside:
+            self._aside.remove(conversation)
+        if before.unanswered:
+            self._aside.append(before)
+        else:
+            self._end(before)
+        self._open(conversation)
+
+    def take_back(self) -> None:
+        """Someone speaks in the room: that is its owner, unless another has meant to speak."""
+        conversation = self.conversation
+        if conversation.owner != self.room_owner and not conversation.by_voice:
+            self.begin_another(self.room_owner)
+
+    async def find(self, beginning: str, owner: str) -> str:
+        """The uuid that begins so, of a conversation of this owner's that may be carried on.
 
         Raises NoConversationError for an unknown or foreign one, PaneError for a pane's.
         """
         if not self._store:
             raise NoConversationError
-        uuid = await self._store.by_beginning(self._owner, beginning)
-        if (await self._store.thread(self._owner, uuid)).conversation.kind == "pane":
+        uuid = await self._store.by_beginning(owner, beginning)
+        if (await self._store.thread(owner, uuid)).conversation.kind == "pane":
             raise PaneError
         return uuid
 
-    async def carry_on(self, uuid: str) -> Conversation:
+    async def carry_on(self, uuid: str, owner: str, *, save: bool = True) -> Conversation:
         """End the open conversation, and go on with a saved one that `find` has found.
 
+        save: False writes nothing, as while saving is off.
         Raises NoConversationError when it is gone, NotSavedError when the card does not take that.
         """
-        if uuid == self.conversation.uuid:
-            return self.conversation
+        for conversation in (self.conversation, *self._aside):
+            if conversation.uuid == uuid:
+                self.open(conversation)
+                return conversation
         if not (store := self._store):
             raise NoConversationError
-        saving = self._saving
+        saving = self._saving and save
         if saving:
             try:
-                thread = await self._in_time(store.carry_on(self._owner, uuid))
+                thread = await self._in_time(store.carry_on(owner, uuid))
             except NotSavedError:
                 self._track(self.conversation, store.end(uuid))  # should it come to pass later
                 raise
         else:
-            thread = await store.thread(self._owner, uuid)
-        self._end()
-        self._open(Conversation.carried_on(thread))
+            thread = await store.thread(owner, uuid)
+        self.open(Conversation.carried_on(thread))
         if not saving:
             self.conversation.leave_unsaved()
         elif not self._saving:  # switched off meanwhile
@@ -212,6 +341,13 @@ class Keeper:
         self._wait_for_idleness()
         self.tell()
         return self.conversation
+
+    async def number_of_key(self, owner: str, key: str) -> int | None:
+        """The number of a saved entry of this owner's with this key, as far as can be read."""
+        if self._store:
+            with contextlib.suppress(StorageError):
+                return await self._store.number_of_key(owner, None, key)
+        return None
 
     # What is deleted.
 
@@ -224,13 +360,18 @@ class Keeper:
         store, pending = self._store, None
         if store and conversation.begun and conversation.is_kept(question or 1):
             if question is None:
-                pending = store.delete(self._owner, conversation.uuid)
+                pending = store.delete(conversation.owner, conversation.uuid)
             else:
-                pending = store.delete_last_exchange(self._owner, conversation.uuid, question)
+                pending = store.delete_entries(
+                    conversation.owner, conversation.uuid, conversation.exchange(question)
+                )
         if question is None:
-            self._open(Conversation())
+            self._publish(EntriesForgotten(frozenset([conversation.uuid]), {}))
+            self._open(Conversation(conversation.owner))
         else:
-            conversation.forget({e.number for e in conversation.entries if e.number >= question})
+            numbers = conversation.exchange(question)
+            conversation.forget(numbers)
+            self._publish(EntriesForgotten(frozenset(), {conversation.uuid: numbers}))
         if not store or not pending:
             return False
         try:
@@ -243,29 +384,46 @@ class Keeper:
 
     def forgotten(self, deleted: Deleted) -> None:
         """Something was deleted, by whomever: what is open must not go on remembering it."""
-        conversation = self.conversation
-        if conversation.uuid in deleted.conversations:
-            conversation.leave_unsaved()
-            conversation.forget({entry.number for entry in conversation.entries})
-        elif numbers := deleted.entries.get(conversation.uuid):
-            # A question that was withdrawn from the history alone goes on in memory.
-            conversation.forget({n for n in numbers if conversation.is_kept(n)})
+        entries = {uuid: frozenset(numbers) for uuid, numbers in deleted.entries.items()}
+        for conversation in (self.conversation, *self._aside):
+            if conversation.uuid in deleted.conversations:
+                self._forget_all(conversation)
+            elif numbers := entries.pop(conversation.uuid, None):
+                # A question that was withdrawn from the history alone goes on in memory.
+                entries[conversation.uuid] = frozenset(filter(conversation.is_kept, numbers))
+                summed_up = conversation.summary.text
+                conversation.forget(entries[conversation.uuid])
+                if summed_up and not conversation.summary.text:  # one may be on its way to the card
+                    self.sum_up(conversation, NO_SUMMARY)
+        entries = {uuid: numbers for uuid, numbers in entries.items() if numbers}
+        if deleted.conversations or entries:
+            self._publish(EntriesForgotten(deleted.conversations, entries))
         self.tell()
 
     # Behind it.
 
-    def _begin(self, question: str, input_mode: InputMode) -> None:
-        conversation = self.conversation
+    def _forget_all(self, conversation: Conversation) -> None:
+        """It was deleted. One that is being spoken goes on unsaved; else the next is another."""
+        spoken = bool(conversation.unanswered)
+        conversation.leave_unsaved()
+        conversation.forget({entry.number for entry in conversation.entries})
+        if conversation in self._aside:
+            self._aside.remove(conversation)
+        elif not spoken:
+            self._open(Conversation(conversation.owner))
+
+    def _begin(self, conversation: Conversation, question: str, input_mode: InputMode) -> None:
+        conversation.begun = True
         conversation.kind = "voice" if input_mode == "voice" else "chat"
         conversation.title = title_of(question)
         conversation.created = time.time()
         if not self._saving or not (self._store or self._unusable):
             conversation.leave_unsaved()
         if self._store and conversation.saved:
-            self._note_usage()
+            self._note_usage(conversation)
             new = NewConversation(
                 conversation.kind,
-                self._owner,
+                conversation.owner,
                 conversation.title,
                 conversation.uuid,
                 conversation.usage.as_json(),
@@ -281,9 +439,15 @@ class Keeper:
         status: Status = Status.COMPLETE,
         input_mode: InputMode,
         engines: Mapping[str, str],
-        extra: Mapping[str, float] | None = None,
+        confidence: float | None = None,
+        answers: int | None = None,
+        key: str = "",
     ) -> None:
-        entry = conversation.add(kind, text, status, input_mode)
+        questions = [e.number for e in conversation.entries if e.kind == "user"]
+        if questions and answers == questions[-1]:
+            answers = None  # nothing came between
+        entry = conversation.add(kind, text, status, input_mode, confidence, answers)
+        extra: dict[str, Any] = {"confidence": confidence, "answers": answers}
         if self._store and conversation.saved:
             new = NewEntry(
                 conversation.uuid,
@@ -293,9 +457,23 @@ class Keeper:
                 status,
                 input_mode,
                 engines,
-                extra=extra or {},
+                key,
+                {name: value for name, value in extra.items() if value is not None},
             )
             self._track(conversation, self._store.write(new))
+        self._publish(
+            EntryAdded(
+                conversation.uuid,
+                conversation.owner,
+                entry.number,
+                kind,
+                text,
+                status,
+                input_mode,
+                entry.created,
+                confidence,
+            )
+        )
         self._wait_for_idleness()
         self.tell()
 
@@ -303,11 +481,13 @@ class Keeper:
         if self._idle:
             self._idle.cancel()
         self.conversation = conversation
+        if not conversation.continued and not conversation.exchanges():
+            conversation.usage = Totals()  # what was consumed while it waited was another's
         self._note_usage()
+        self._publish(ConversationOpened(conversation.uuid, conversation.owner, conversation.title))
         self.tell()
 
-    def _end(self) -> None:
-        conversation = self.conversation
+    def _end(self, conversation: Conversation) -> None:
         if self._store and conversation.begun and conversation.saved:
             self._keep_usage(conversation)
             self._track(conversation, self._store.end(conversation.uuid))
@@ -318,12 +498,13 @@ class Keeper:
         self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._idle_over)
 
     def _idle_over(self) -> None:
-        if self.conversation.unanswered is None:  # else its answer starts the time anew
-            self.begin_another()
+        if not self.conversation.unanswered:  # else its answer starts the time anew
+            self.begin_another(self.room_owner)
 
-    def _note_usage(self) -> None:
+    def _note_usage(self, conversation: Conversation | None = None) -> None:
+        conversation = conversation or self.conversation
         for engine, meter in self.meters().items():
-            self.conversation.usage.note(engine, meter)
+            conversation.usage.note(engine, meter)
 
     def _keep_usage(self, conversation: Conversation) -> None:
         if conversation is self.conversation:

@@ -4,7 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from firmware_app.errors import UsageError
 from firmware_app.events import Mode, Saved, State
+
+
+class StaleNumberError(UsageError):
+    """A message was not numbered after the last entry; last_id is that one's number."""
+
+    def __init__(self, last_id: int) -> None:
+        super().__init__(
+            "stale-number",
+            f"The conversation has gone on to entry {last_id} meanwhile.",
+            f"Send the message again with the number {last_id + 1} and the same key.",
+        )
+        self.last_id = last_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +59,11 @@ class LiveConversation:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the light shows, and a page on opening. microphone_closed: as the device reports."""
+    """What the light shows, and a page on opening.
+
+    muted: by someone, other than by text mode. microphone_closed: as the device reports.
+    ringing: the name of what rings; None where nothing does.
+    """
 
     state: State
     detail: str
@@ -90,13 +107,18 @@ class Live(Protocol):
         save: bool | None,
         mode: Mode | None,
     ) -> Begun:
-        """Carry on `chat`, or open a new one, or keep the open one where it is this owner's."""
+        """Carry on `chat`, or open a new one, or keep the open one where it is this owner's.
+
+        save: False saves nothing more of it; anything else leaves that to the setting. mode: to
+        talk in from now on. Raises NoConversationError, PaneError, NotSavedError.
+        """
         ...
 
     async def send(self, owner: str, number: int, key: str, text: str) -> int:
         """Accept a typed message; returns the number of its entry. One message for one key.
 
-        Answered when accepted (it may wait for a reply in progress), not when answered.
+        Answered when accepted (it may wait for a reply in progress), not when answered. Where
+        another owner's conversation is open, it begins one of this owner's, as number 1.
         """
         ...
 
@@ -106,8 +128,17 @@ class Live(Protocol):
 
     def stop(self) -> None: ...
 
-    async def set_mode(self, mode: Mode) -> None: ...
+    async def set_mode(self, mode: Mode, owner: str | None = None) -> None:
+        """For the whole device. owner: who means to speak, where the mode is voice."""
+        ...
 
     async def set_muted(self, muted: bool) -> None:
-        """Raises UsageError "muted-by-button" where only the device may unmute."""
+        """Unmuting ends text mode too.
+
+        Raises UsageError "muted-by-button" where only the device may unmute.
+        """
+        ...
+
+    def false_wake(self) -> None:
+        """The last wake-up was not meant for Echo."""
         ...

@@ -34,13 +34,14 @@ class Mouth:
     volume: float
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Said:
-    """A clause, and where its sound lies on the player's clock."""
+    """A clause, where its sound lies on the player's clock, and whether it was told of."""
 
     text: str
     start: int = 0
     end: int = 0
+    told: bool = False
 
 
 class Reply:
@@ -49,6 +50,7 @@ class Reply:
     Thinking and voicing begin at once; nothing is heard or shown before `release`.
 
     on_clause: called when a clause begins to sound, or is shown.
+    voiced: whether a voice took part. aloud: whether it sounds, or is to.
     """
 
     def __init__(
@@ -71,12 +73,21 @@ class Reply:
         self._on_clause = on_clause
         self._released = asyncio.Event()
         self._clauses: asyncio.Queue[str | None] = asyncio.Queue(CLAUSES_AHEAD)
+        self._taken: list[_Said] = []  # clauses that are being voiced, sound, or are shown
+        self._thought_out = False  # whether the last of them was taken
         self._said: list[_Said] = []
+        self._as_text = asyncio.Event()
+        self.voiced = False
+        self.aloud = mouth is not None
         self._task = asyncio.create_task(self._run())
         self.error: EchoError | None = None
 
     def release(self) -> None:
         self._released.set()
+
+    def go_on_as_text(self) -> None:
+        """Fall silent, and show the rest to its end; what has begun to sound counts whole."""
+        self._as_text.set()
 
     async def finished(self) -> Status:
         """Wait until the last sound was heard. What went wrong is in `error`."""
@@ -86,7 +97,7 @@ class Reply:
     async def stop(self) -> None:
         """Fall silent at once. What was heard until then stays in `text`."""
         await self.discard()
-        if not self._player:
+        if not self._player or not self.aloud:
             return
         heard = await self._player.stop()
         self._said = [said for said in self._said if said.start < heard]
@@ -107,15 +118,38 @@ class Reply:
         """What was said aloud, or shown, so far."""
         return " ".join(said.text for said in self._said if said.text)
 
+    @property
+    def so_far(self) -> str:
+        """The clauses that have begun to sound, or were shown, while it goes on."""
+        return " ".join(said.text for said in self._taken if said.told)
+
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._think())
-            if self._voice and self._player:
-                sound: asyncio.Queue[tuple[_Said, Samples] | None] = asyncio.Queue(PIECES_AHEAD)
-                group.create_task(self._give_voice(self._voice, sound))
-                group.create_task(self._play(self._player, sound))
-            else:
-                group.create_task(self._show())
+            group.create_task(self._give_out())
+
+    async def _give_out(self) -> None:
+        if self._voice and self._player:
+            sounding = asyncio.create_task(self._sound(self._voice, self._player))
+            silenced = asyncio.create_task(self._as_text.wait())
+            try:
+                await asyncio.wait([sounding, silenced], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (sounding, silenced):
+                    task.cancel()
+                await asyncio.wait([sounding, silenced])
+            if not sounding.cancelled():
+                sounding.result()
+                return
+            await self._player.stop()
+            self.aloud = False
+        await self._show()
+
+    async def _sound(self, voice: Voice, player: Player) -> None:
+        sound: asyncio.Queue[tuple[_Said, Samples] | None] = asyncio.Queue(PIECES_AHEAD)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._give_voice(voice, sound))
+            group.create_task(self._play(player, sound))
 
     async def _think(self) -> None:
         splitter = ClauseSplitter(self._language)
@@ -136,25 +170,44 @@ class Reply:
             self._trace.mark(Stage.FIRST_CLAUSE, time.monotonic())
             await self._clauses.put(clause)
 
+    async def _next(self) -> _Said | None:
+        """The next clause; None after the last."""
+        if self._thought_out:
+            return None
+        clause = await self._clauses.get()
+        if clause is None:
+            self._thought_out = True
+            return None
+        self._taken.append(_Said(clause))
+        return self._taken[-1]
+
     async def _show(self) -> None:
         await self._released.wait()
-        while (clause := await self._clauses.get()) is not None:
-            self._said.append(_Said(clause))
-            self._on_clause(clause)
+        for said in self._taken:
+            self._tell(said)
+        while more := await self._next():
+            self._tell(more)
+
+    def _tell(self, said: _Said) -> None:
+        if said not in self._said:
+            self._said.append(said)
+        if not said.told:
+            said.told = True
+            self._on_clause(said.text)
 
     async def _give_voice(
         self, voice: Voice, sound: asyncio.Queue[tuple[_Said, Samples] | None]
     ) -> None:
         try:
-            while (clause := await self._clauses.get()) is not None:
-                said = _Said(clause)
-                async with aclosing(voice.say(spoken(clause, self._language))) as pieces:
+            while said := await self._next():
+                self.voiced = True
+                async with aclosing(voice.say(spoken(said.text, self._language))) as pieces:
                     async for samples in pieces:
                         await sound.put((said, samples))
         except EchoError as error:
             self.error = error
             # The rest cannot be said, but the thinking task must not wait on a full queue.
-            while await self._clauses.get() is not None:
+            while await self._next():
                 pass
         await sound.put(None)
 
@@ -178,7 +231,27 @@ class Reply:
         """Tell of a clause when it begins to sound."""
         while (ahead := said.start - player.position) > 0:
             await asyncio.sleep(ahead / SAMPLE_RATE)
-        self._on_clause(said.text)
+        self._tell(said)
+
+
+async def say(mouth: Mouth, text: str, language: str, sound: Samples | None = None) -> None:
+    """Play a sound, and say something that is no reply; cancelled, fall silent at once.
+
+    Raises EngineError where the voice fails.
+    """
+    player = Player(mouth.sink, volume=mouth.volume)
+    try:
+        if sound is not None:
+            await player.queue(sound)
+        if text:
+            async with aclosing(mouth.voice.say(spoken(text, language))) as pieces:
+                async for samples in pieces:
+                    await player.queue(samples)
+        await player.drained()
+        await player.close()
+    except BaseException:
+        await player.stop()
+        raise
 
 
 def _first_words(text: str, share: float) -> str:

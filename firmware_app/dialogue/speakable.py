@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from firmware_app.dialogue.language import words_if_known
+
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
@@ -25,37 +27,6 @@ class Phrases:
     cubed: str = ""
     power: str = ""
 
-
-PHRASES = {
-    "en": Phrases(
-        code="Code left out.",
-        link="a link to {host}",
-        signs={
-            "&": "and",
-            "=": "equals",
-            "<": "is less than",
-            ">": "is greater than",
-            "\u2264": "is at most",
-            "\u2265": "is at least",
-            "\u2260": "is not equal to",
-            "\u2248": "is about",
-            "\u00d7": "times",
-            "\u00f7": "divided by",
-            "\u00b1": "plus or minus",
-            "\u221a": "the square root of",
-            "\u221e": "infinity",
-            "*": "times",
-            "~": "about",
-        },
-        number="number",
-        sharp="sharp",
-        over="over",
-        root="the square root of",
-        squared="squared",
-        cubed="cubed",
-        power="to the power of",
-    )
-}
 
 FORBIDDEN = "*_#`\\|<>[]{}^~"
 _FENCE = re.compile(r"```+|~~~+")
@@ -106,7 +77,7 @@ class Speakable:
     """Makes one clause after another speakable; remembers open code and where a line begins."""
 
     def __init__(self, language: str = "en") -> None:
-        self._phrases = PHRASES.get(language.split("-")[0], Phrases())
+        self._phrases = Phrases(**words_if_known(language).get("speakable", {}))
         self._in_code = False
         self._line_begins = True
 

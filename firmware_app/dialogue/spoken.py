@@ -6,14 +6,14 @@ from functools import lru_cache
 
 from num2words import num2words  # type: ignore[import-untyped]
 
-from firmware_app.dialogue import spoken_english
+from firmware_app.dialogue import spoken_english, spoken_spanish
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _LONGEST = 15  # digits; a longer number is said digit by digit
 
 
 def spoken(text: str, language: str = "en") -> str:
-    """The text with all of its numbers in words, and in English all else that is not a word.
+    """The text with all numbers in words, in English and Spanish also all else that is no word.
 
     In other languages plain numbers become words where num2words knows the language; anything
     else is left to the voice.
@@ -22,6 +22,8 @@ def spoken(text: str, language: str = "en") -> str:
     code = language.lower().replace("_", "-").split("-")[0]
     if code == "en":
         return spoken_english.spoken(text)
+    if code == "es":
+        return spoken_spanish.spoken(text)
     return _NUMBER.sub(lambda match: _in_words(match.group(), code), text)
 
 

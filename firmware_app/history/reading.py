@@ -16,6 +16,7 @@ from firmware_app.history.statements import EXCHANGES_OFFERED, owned
 from firmware_app.sqlite import Connection
 
 PAGE = 50
+RECENT = 20  # conversations in which a typed message is looked for by its key
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +106,22 @@ def image(
     return Image(*rows[0]) if rows else None
 
 
-def number_of_key(connection: Connection, owner: str | None, uuid: str, key: str) -> int | None:
-    """The entry that a typed message with this key became. Raises NoConversationError."""
-    owned(connection, owner, uuid)
+def number_of_key(
+    connection: Connection, owner: str | None, uuid: str | None, key: str
+) -> int | None:
+    """The entry that a typed message with this key became, in this conversation or a late one.
+
+    Raises NoConversationError for an unknown or foreign uuid.
+    """
+    if uuid is not None:
+        owned(connection, owner, uuid)
     rows = fetch(
         connection,
-        "SELECT entry_number FROM entries"
-        " WHERE conversation_uuid = ? AND json_extract(metadata, '$.key') = ?",
-        (uuid, key),
+        "SELECT entry_number FROM entries WHERE json_extract(metadata, '$.key') = ?3"
+        " AND conversation_uuid IN (SELECT uuid FROM conversations"
+        "  WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR uuid = ?2)"
+        "  ORDER BY updated IS NULL DESC, updated DESC LIMIT ?4)",
+        (owner, uuid, key, RECENT),
     )
     return rows[0][0] if rows else None
 

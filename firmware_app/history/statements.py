@@ -291,6 +291,24 @@ def delete_last_exchange(
     return Deleted(entries={uuid: numbers})
 
 
+def delete_entries(
+    connection: Connection, owner: str | None, uuid: str, numbers: Iterable[int]
+) -> Deleted:
+    """Delete those of these entries that are there. The conversation and its counter stay."""
+    owned(connection, owner, uuid)
+    there = _numbers(
+        connection.execute(
+            "SELECT entry_number FROM entries WHERE conversation_uuid = ?"
+            " AND entry_number IN (SELECT value FROM json_each(?))",
+            (uuid, json.dumps(sorted(numbers))),
+        )
+    )
+    if not there:
+        return Deleted()
+    _delete_entries(connection, uuid, there)
+    return Deleted(entries={uuid: there})
+
+
 def owned(connection: Connection, owner: str | None, uuid: str) -> Conversation:
     """A conversation, if it is this owner's; None is whoever may read the files themselves."""
     found = conversation_of(connection, uuid)

@@ -18,6 +18,7 @@ from firmware_app.history import (
     copies,
     erasure,
     export,
+    heads,
     reading,
     schema,
     search,
@@ -26,6 +27,7 @@ from firmware_app.history import (
 from firmware_app.history.clock import Clock, SystemClock
 from firmware_app.history.copies import Copy
 from firmware_app.history.faults import NotSavedError, is_damage_of_index
+from firmware_app.history.heads import Extent, Head
 from firmware_app.history.readers import Readers
 from firmware_app.history.records import (
     Conversation,
@@ -45,7 +47,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-CARRIED_ON = "Carried on."
+CARRIED_ON = heads.CARRIED_ON
 _EXPORT_PAGE = 200
 
 
@@ -250,6 +252,11 @@ class Store:
         """Delete the last question (at or before entry `through`) and what came after it."""
         return self._delete(lambda c: statements.delete_last_exchange(c, owner, uuid, through))
 
+    def delete_entries(
+        self, owner: str | None, uuid: str, numbers: frozenset[int]
+    ) -> Pending[Deleted]:
+        return self._delete(lambda c: statements.delete_entries(c, owner, uuid, numbers))
+
     async def erased(self) -> bool:
         """Wait for the last deletion's bytes to go. False: not yet; it is tried again."""
         return await asyncio.wrap_future(self._erased)
@@ -268,6 +275,23 @@ class Store:
             lambda c: reading.conversations(c, owner, before, limit, kind)
         )
 
+    async def heads(
+        self,
+        owner: str | None,
+        before: int | None = None,
+        limit: int = reading.PAGE,
+        kind: ConversationKind | None = None,
+    ) -> list[Head]:
+        """As `conversations`, with what a list shows besides."""
+        return await self._readers.read(lambda c: heads.heads(c, owner, before, limit, kind))
+
+    async def head(self, owner: str | None, uuid: str) -> Head:
+        return await self._readers.read(lambda c: heads.head(c, owner, uuid))
+
+    async def extent(self, owner: str | None, uuid: str) -> Extent:
+        """What an export of a conversation would hold."""
+        return await self._readers.read(lambda c: heads.extent(c, owner, uuid))
+
     async def page(
         self, owner: str | None, uuid: str, before: int | None = None, limit: int = reading.PAGE
     ) -> reading.Page:
@@ -280,7 +304,11 @@ class Store:
     async def image(self, owner: str | None, uuid: str, number: int, part: int) -> Image | None:
         return await self._readers.read(lambda c: reading.image(c, owner, uuid, number, part))
 
-    async def number_of_key(self, owner: str | None, uuid: str, key: str) -> int | None:
+    async def number_of_key(self, owner: str | None, uuid: str | None, key: str) -> int | None:
+        """The entry that a typed message with this key became, in this conversation.
+
+        Without a uuid it is looked for in those that were talked in last.
+        """
         return await self._readers.read(lambda c: reading.number_of_key(c, owner, uuid, key))
 
     async def by_beginning(self, owner: str | None, beginning: str) -> str:

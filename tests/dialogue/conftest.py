@@ -8,22 +8,28 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import pytest
 
+from firmware_app.audio.array import Array
 from firmware_app.audio.simulated import ListSink
 from firmware_app.dialogue.dialogue import Dialogue
 from firmware_app.dialogue.ear import Ear
 from firmware_app.dialogue.keeping import Keeper
 from firmware_app.engines import Engines
-from firmware_app.events import Event, Events, ReplyEnded, Saved, State
+from firmware_app.events import Event, Events, ReplyEnded, Saved, SavingChanged, State
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples
 from firmware_app.history.records import Conversation, Entry
 from firmware_app.history.store import Forgotten, Store, StoreEvent
 from firmware_app.settings import Settings
+from firmware_app.skills.building import load as load_language
+from firmware_app.skills.local_time import LocalTime
+from firmware_app.skills.registry import Skills
 from firmware_app.traces import Traces
 from tests.dialogue.scripted import (
+    STOP_MARK,
     WAKE_MARK,
     LevelActivity,
     ScriptedModel,
     ScriptedRecogniser,
+    ScriptedStopWord,
     ScriptedVerifier,
     ScriptedWakeWord,
     ToneVoice,
@@ -43,6 +49,7 @@ class Room:
     model: ScriptedModel
     engines: Engines
     traces: Traces
+    running: "asyncio.Task[None]"
     seen: list[Event] = field(default_factory=list)
     _index: int = 0
 
@@ -50,7 +57,7 @@ class Room:
         now = asyncio.get_running_loop().time()
         for start in range(0, len(sound), BLOCK):
             block = sound[start : start + BLOCK]
-            await self.ear.hear(Frame(block, self._index, now))
+            await self.ear.hear(Frame(block, self._index, now, np.zeros_like(block)))
             self._index += BLOCK
             await asyncio.sleep(0.001)  # twenty times the speed of time
 
@@ -60,6 +67,11 @@ class Room:
     async def call(self, level: float = 0.2) -> None:
         """Say the wake word."""
         await self.hear(tone(400, level, mark=WAKE_MARK))
+
+    async def say_stop(self) -> None:
+        """Say the word, and wait for the quiet by which it is known to be over."""
+        await self.hear(tone(400, 0.2, mark=STOP_MARK))
+        await self.silence(300)
 
     async def say(self, milliseconds: int = 600, level: float = 0.2) -> None:
         await self.hear(tone(milliseconds, level))
@@ -147,7 +159,9 @@ def keep(tmp_path: Path) -> Keep:
     """keep(settings=…) makes a Kept for the length of a block."""
 
     @asynccontextmanager
-    async def make(settings: Settings | None = None, *, switch: bool = True) -> AsyncIterator[Kept]:
+    async def make(
+        settings: Settings | None = None, *, switch: bool = True, events: Events | None = None
+    ) -> AsyncIterator[Kept]:
         async def turn(saving: bool) -> None:
             kept.change(save_conversations=saving)
 
@@ -157,9 +171,15 @@ def keep(tmp_path: Path) -> Keep:
             else:
                 keeper.tell()
 
+        def on_told(event: Event) -> None:
+            if events:
+                events.publish(event)
+            if isinstance(event, SavingChanged):
+                told.append(event.status)
+
         settings = settings or Settings()
         told: list[Saved] = []
-        keeper = Keeper(settings, told.append, turn if switch else None)
+        keeper = Keeper(settings, on_told, turn if switch else None)
         path = tmp_path / "data" / "home" / "history.db"
         store = await Store.open(path, on_event=on_event)
         kept = Kept(keeper, store, settings, told)
@@ -189,29 +209,40 @@ def room() -> MakeRoom:
         confidence: float = 0.95,
         certain: bool = True,
         verifier: ScriptedVerifier | None = None,
+        stop_word: ScriptedStopWord | None = None,
         follow_up: bool = False,
+        chimes: bool = False,
         settings: Settings | None = None,
         keeper: Keeper | None = None,
+        skills: Skills | None = None,
+        events: Events | None = None,
+        recogniser: ScriptedRecogniser | None = None,
+        array: Array | None = None,
     ) -> AsyncIterator[Room]:
         settings = settings or Settings()
         dialogue_settings = replace(settings.dialogue, follow_up=follow_up)
-        settings = replace(settings, dialogue=dialogue_settings)
+        audio_settings = replace(settings.audio, chimes=chimes)
+        settings = replace(settings, dialogue=dialogue_settings, audio=audio_settings)
         model = model or ScriptedModel()
         engines = Engines(
             ScriptedWakeWord(certain=certain),
             LevelActivity(),
-            ScriptedRecogniser(heard, confidence),
+            recogniser or ScriptedRecogniser(heard, confidence),
             model,
             ToneVoice(),
             verifier,
+            stop_word,
         )
-        events, traces, sink = Events(), Traces(), ListSink(paced=True)
+        events = events or Events()
+        traces, sink = Traces(), ListSink(paced=True)
         ear = Ear(engines.wake, engines.activity)
         keeper = keeper or Keeper(settings)
-        dialogue = Dialogue(settings, engines, ear, sink, keeper, events, traces)
-        made = Room(dialogue, ear, sink, model, engines, traces)
-        watching = asyncio.create_task(_watch(events, made.seen))
+        skills = skills or Skills(load_language("en"), (), LocalTime())
+        dialogue = Dialogue(settings, engines, ear, sink, keeper, events, traces, skills, array)
+        seen: list[Event] = []
+        watching = asyncio.create_task(_watch(events, seen))
         running = asyncio.create_task(dialogue.run())
+        made = Room(dialogue, ear, sink, model, engines, traces, running, seen)
         await asyncio.sleep(0.01)
         try:
             yield made

@@ -20,6 +20,7 @@ from firmware_app.errors import EngineError
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples, dbfs
 
 WAKE_MARK = 32_001  # the sample value by which a scripted wake word is heard
+STOP_MARK = 32_003  # the same for the word that stops Echo, anywhere in a burst
 LOUD_DBFS = -50.0
 
 
@@ -33,6 +34,9 @@ class ScriptedWakeWord:
     def __init__(self, *, certain: bool = True) -> None:
         self.certain = certain
 
+    def says(self, word: str, samples: Samples) -> bool:
+        return bool(samples[0] == WAKE_MARK)
+
     def process(self, frame: Frame) -> Detection | None:
         if frame.samples[0] != WAKE_MARK:
             return None
@@ -41,6 +45,20 @@ class ScriptedWakeWord:
 
     def reset(self) -> None:
         return
+
+
+class ScriptedStopWord:
+    """Hears "stop" by STOP_MARK; counts how often it was asked, and fails where it is to."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.error: EngineError | None = None
+
+    async def begins(self, samples: Samples) -> bool:
+        self.asked += 1
+        if self.error:
+            raise self.error
+        return STOP_MARK in samples
 
 
 class LevelActivity:
@@ -99,6 +117,8 @@ class ScriptedModel:
     """Answers each question with its script, word by word; remembers what it was asked."""
 
     name = "scripted model"
+    can_call_tools = False
+    small = True
 
     def __init__(self, answers: Sequence[str] = ("Yes.",), seconds_a_word: float = 0.0) -> None:
         self.usage = Usage()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from firmware_app import models as catalogue
-from firmware_app.dialogue.prompt import SYSTEM, Exchange, Prompt, system_prompt
+from firmware_app.dialogue.prompt import Exchange, Prompt, system_prompt
 from firmware_app.dialogue.speakable import speakable
 from firmware_app.engines import Message
 from firmware_app.engines.llama import LlamaModel
@@ -106,7 +106,7 @@ async def test_a_text_is_counted_once_and_then_forgotten() -> None:
 async def test_the_packaged_model_answers_shortly_and_mostly_right(models: Path) -> None:
     path = catalogue.find("llama", "", Settings())
     model = LlamaModel("smollm2", path, ModelSettings(temperature=0.0))
-    prompt = Prompt(SYSTEM, 1800, model.count)
+    prompt = Prompt(system_prompt("", "en"), 1800, model.count)
     capitals = {
         "France": "Paris",
         "Italy": "Rome",
@@ -126,16 +126,21 @@ async def test_the_packaged_model_answers_shortly_and_mostly_right(models: Path)
     assert right >= 4
 
 
+def test_the_model_is_asked_to_answer_in_the_language_that_is_set() -> None:
+    assert "español" in system_prompt("", "es")
+    assert "español" not in system_prompt("", "en")
+
+
 def test_the_owner_may_write_the_system_prompt(tmp_path: Path) -> None:
     persona = tmp_path / "persona.txt"
     persona.write_text("You are a pirate.\n")
-    assert system_prompt(str(persona)) == "You are a pirate."
-    assert system_prompt("") == SYSTEM
+    assert system_prompt(str(persona), "en") == "You are a pirate."
+    assert "Echo" in system_prompt("", "en")
 
 
 def test_a_missing_or_binary_persona_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"persona\.txt \(setting dialogue\.persona\)"):
-        system_prompt(str(tmp_path / "persona.txt"))
+        system_prompt(str(tmp_path / "persona.txt"), "en")
     (tmp_path / "persona.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SettingsError, match="cannot be read"):
-        system_prompt(str(tmp_path / "persona.txt"))
+        system_prompt(str(tmp_path / "persona.txt"), "en")
