@@ -1,0 +1,125 @@
+// Begins the page: who is here, in which language, and which view.
+
+import * as api from "./api.js";
+import {h, icon, set, show} from "./dom.js";
+import {choose, t} from "./i18n.js";
+import {change, store} from "./store.js";
+import {Stream} from "./stream.js";
+import {heard} from "./talk.js";
+import * as live from "./views/live.js";
+
+const RETRY_MS = 3000;
+
+const VIEWS = {
+  "": async () => live,
+  history: () => import("./views/history.js"),
+  chat: () => import("./views/chat.js"),
+  settings: () => import("./views/settings.js"),
+};
+const TABS = [
+  ["", "live"],
+  ["history", "history"],
+  ["settings", "settings"],
+];
+
+const main = document.getElementById("main");
+const nav = document.getElementById("nav");
+let leaving = new AbortController();
+let stream = null;
+
+async function start() {
+  let session;
+  for (;;) {
+    try {
+      session = await api.get("/api/session");
+      break;
+    } catch (error) {
+      await ready(null);
+      main.replaceChildren(h("p", {class: "empty", role: "alert"}, t("no answer yet")));
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+  await choose(session.language);
+  change({session});
+  if (session.paired) enter();
+  else await pairing();
+}
+
+async function ready(language) {
+  try {
+    t("cancel");
+  } catch {
+    await choose(language);
+  }
+}
+
+function enter() {
+  nav.replaceChildren(
+    ...TABS.map(([name, label]) =>
+      h("a", {href: `#/${name}`}, icon(label), h("span", {}, t(label))),
+    ),
+  );
+  set(nav, "aria-label", t("views"));
+  show(nav, true);
+  stream = new Stream(heard, (connected) => change({connected}));
+  stream.open();
+  if (!location.hash.startsWith("#/")) history.replaceState(null, "", `${location.pathname}#/`);
+  route();
+}
+
+async function pairing() {
+  stream?.close();
+  stream = null;
+  show(nav, false);
+  change({
+    conversation: null,
+    planned: null,
+    settings: null,
+    messages: [],
+    notices: [],
+    partial: "",
+    reply: null,
+    ringing: null,
+    saved: "saved",
+    session: {...store.session, paired: false},
+  });
+  const view = await import("./views/pair.js");
+  put((signal) => view.render(main, [], signal, start))?.focus();
+}
+
+function put(render) {
+  leaving.abort();
+  leaving = new AbortController();
+  main.replaceChildren();
+  return render(leaving.signal);
+}
+
+let isFirst = true;
+
+async function route() {
+  if (!store.session?.paired) return;
+  const [, name = "", ...rest] = location.hash.split("/");
+  const load = VIEWS[name] ?? VIEWS[""];
+  for (const [n, [tab]] of TABS.entries()) {
+    const here = tab === (name === "chat" ? "history" : name);
+    set(nav.children[n], "aria-current", here ? "page" : null);
+  }
+  const asked = location.hash;
+  const view = await load();
+  if (asked !== location.hash || !store.session.paired) return;
+  const heading = await put((signal) => view.render(main, rest.map(decodeURIComponent), signal));
+  if (!heading?.isConnected) return;
+  document.title = name ? `${heading.textContent} · Echo` : "Echo";
+  if (!isFirst) heading.focus({preventScroll: true});
+  isFirst = false;
+}
+
+addEventListener("hashchange", () => {
+  if (!store.session) return; // it is still being asked who this is
+  if (store.session.paired) route();
+  else pairing();
+});
+document.addEventListener("unpaired", () => {
+  if (store.session?.paired) pairing();
+});
+start();
