@@ -1,0 +1,111 @@
+"""Pairing a phone, and what a stranger's phone is shown."""
+
+import asyncio
+
+import pytest
+from playwright.async_api import expect
+
+from tests.page.conftest import OTHER_NAME, Phone, Phones
+from tests.web.stand import Stand
+
+pytestmark = [pytest.mark.journey, pytest.mark.asyncio(loop_scope="package")]
+
+
+async def test_the_code_comes_out_of_the_address_and_stays_in_no_history(
+    phones: Phones, there: Stand
+) -> None:
+    phone = await phones(None)
+    await phone.page.goto(there.pairing_url())
+    code = phone.page.get_by_label("Code", exact=True)
+    await expect(code).to_have_value(there.code() and (await code.input_value()))
+    assert len(await code.input_value()) == 8
+    assert phone.page.url == f"{there.url}/"
+    await phone.page.goto(there.pairing_url())  # the code above took the place of the first
+    await phone.page.reload()
+    await phone.page.goto(there.pairing_url())
+    await phone.page.get_by_label("Name of this phone").fill("Ann and Bob")
+    await phone.button("Pair").click()
+    await expect(phone.page.get_by_role("navigation", name="Views")).to_be_visible()
+    await expect(phone.state).to_have_text("Ready")
+    await phone.open("settings")
+    await expect(phone.page.locator(".phones")).to_contain_text("Ann and Bob")
+    await phone.page.reload()
+    await expect(phone.page.locator(".phones")).to_contain_text("this phone")
+
+
+async def test_a_stranger_sees_the_light_and_nothing_else(phones: Phones, there: Stand) -> None:
+    await there.live.wake("A word of ours")
+    phone = await phones(None)
+    phone.expects_refusals = True
+    for place in ("", "history", "settings", "chat/x"):
+        await phone.open(place)
+        await expect(phone.page.get_by_role("heading", name="Pair this phone")).to_be_visible()
+        await expect(phone.state).to_have_text("Ready")
+        await expect(phone.page.locator("body")).not_to_contain_text("A word of ours")
+        await expect(phone.page.get_by_role("navigation")).to_be_hidden()
+    await expect(phone.page.get_by_text("others on your network could listen in")).to_be_visible()
+
+
+async def test_a_wrong_code_is_refused_with_a_sentence(phones: Phones) -> None:
+    phone = await phones(None)
+    phone.expects_refusals = True
+    await phone.open()
+    await phone.page.get_by_label("Code", exact=True).fill("0000 0000")
+    await phone.button("Pair").click()
+    await expect(phone.page.get_by_role("alert")).not_to_be_empty()
+    await expect(phone.page.get_by_label("Code", exact=True)).to_be_focused()
+
+
+async def test_a_revoked_phone_is_out_at_once(phones: Phones) -> None:
+    ours, lost = await phones(), await phones(name="Lost")
+    lost.expects_refusals = True
+    await lost.open()
+    await expect(lost.state).to_have_text("Ready")
+    await ours.open("settings")
+    await ours.button("Revoke Lost").click()
+    await ours.page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    await expect(lost.page.get_by_role("heading", name="Pair this phone")).to_be_visible()
+    await expect(ours.page.locator(".phones")).not_to_contain_text("Lost")
+
+
+async def test_without_a_secure_context_copying_has_another_way_and_sharing_is_hidden(
+    phones: Phones, there: Stand
+) -> None:
+    phone = await phones()
+    cookie = (await phone.context.cookies())[0]
+    home = there.url.replace("127.0.0.1", OTHER_NAME)
+    await phone.context.add_cookies(
+        [{"name": cookie["name"], "value": cookie["value"], "url": home}]
+    )
+    kept = (await there.store.conversations("home"))[-1]
+    await phone.page.goto(f"{home}/#/chat/{kept.uuid}")
+    await expect(phone.entries("user").first).to_have_text("How many people live in Lima?")
+    assert not await phone.page.evaluate("isSecureContext")
+    await expect(phone.button("Share")).to_have_count(0)
+    await phone.button("Copy").click()
+    await expect(phone.page.get_by_text("Copied.")).to_be_visible()
+
+
+async def test_the_page_speaks_spanish_to_a_spanish_browser(phones: Phones, there: Stand) -> None:
+    phone = await phones(locale="es-ES")
+    await phone.open()
+    await expect(phone.state).to_have_text("Listo")
+    await expect(phone.page.locator("html")).to_have_attribute("lang", "es")
+    await asyncio.gather(there.live.wake("Hola"))
+    await expect(phone.page.locator(".thread .user .who")).to_contain_text("Dijiste")
+    for place, title in (("history", "Historial"), ("settings", "Ajustes")):
+        await phone.open(place)
+        await expect(phone.page.get_by_role("heading", name=title)).to_be_visible()
+
+
+async def test_every_language_has_every_string(phone: Phone) -> None:
+    names = await phone.page.evaluate(
+        """async () => {
+            const languages = ["en", "es"].map(name => import(`/static/strings/${name}.js`));
+            return (await Promise.all(languages)).map(language =>
+                Object.entries(language.default).map(([name, is]) => `${name} ${typeof is}`).sort()
+            );
+        }"""
+    )
+    assert names[0] == names[1]
+    assert len(names[0]) > 100
