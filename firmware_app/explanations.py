@@ -100,6 +100,16 @@ AREAS: Mapping[str, Mapping[str, Explanation]] = {
             "A script calls it in a loop, or commands hang.",
             "Wait a moment and try again; look for such a script.",
         ),
+        "devices-in-use": Explanation(
+            "A sound check was asked for while the service has the microphone.",
+            "Only one program at a time can have it, and what the check records is its own.",
+            "sudo systemctl stop hey-echo, then hey-echo doctor --record, then start it again.",
+        ),
+        "recording-not-kept": Explanation(
+            "The sound check's recording could not be written to the file that was named.",
+            "The folder is another user's, or is not there, or the card is full.",
+            "Name a file in a folder of your own. Nothing of the recording was left behind.",
+        ),
         "busy-talking": Explanation(
             "The engines could not be tried, because Echo is answering someone.",
             "A trial would have come between a question and its answer.",
@@ -145,6 +155,22 @@ AREAS: Mapping[str, Mapping[str, Explanation]] = {
             "Typed messages wait already, and no more are taken.",
             "They are answered one after the other; four may wait.",
             "Wait for an answer, then send it again.",
+        ),
+        "stale-number": Explanation(
+            "A typed message came after something else had been said.",
+            "Each message is numbered after the last entry its writer has seen, and there is a "
+            "newer one.",
+            "The page sends it again with the right number; nothing was sent twice.",
+        ),
+        "empty-message": Explanation(
+            "A typed message had nothing in it.",
+            "It was blank, or not text.",
+            "Write something and send it again.",
+        ),
+        "muted-by-button": Explanation(
+            "Echo was muted at the device, and stays so for the page and for commands.",
+            "Someone in the room held the button; nobody elsewhere may open the microphone then.",
+            "Hold the button for two seconds, or write in text mode.",
         ),
         "not-confirmed": Explanation(
             "Nothing was done, because nobody confirmed it.",
@@ -257,6 +283,20 @@ AREAS: Mapping[str, Mapping[str, Explanation]] = {
             "Echo opens it again by itself. If it happens often: another cable or port, a "
             "powered hub, `hey-echo doctor power`.",
         ),
+        "device-silent": Explanation(
+            "The microphone is there, and delivers one and the same value for a minute.",
+            "Its mute switch is on, its level is at zero, the channel that is listened to is "
+            "not connected, or it is broken. Even a silent room sounds of something.",
+            "Look for a switch on it, raise its level in `alsamixer` (F4), try another "
+            "audio.microphone_channel, unplug it and plug it in again. Echo goes on by itself "
+            "as soon as it hears something.",
+        ),
+        "echo-library-missing": Explanation(
+            "Echo cannot take its own voice out of what the microphone hears.",
+            "The library libspeexdsp.so.1 is not installed. Echo works without it, but is "
+            "hard to interrupt by voice while it speaks.",
+            "Run ./scripts/setup, then restart Echo.",
+        ),
         "alsa-missing": Explanation(
             "The package by which Echo reaches sound devices is not installed.",
             "The set-up was not finished, or the packages were changed by hand.",
@@ -273,6 +313,69 @@ AREAS: Mapping[str, Mapping[str, Explanation]] = {
             "The wake word's engine broke, as with a damaged model or too little memory.",
             "Echo loads it anew. If it happens again: `hey-echo doctor wake-word model-files "
             "memory`.",
+        ),
+    },
+    "The board, its light and its button": {
+        "board-unknown": Explanation(
+            "The setting device.board names a board that Echo does not know.",
+            "The name is misspelt, or the file of a board of your own is not in its folder.",
+            "Read the names in the sentence; `hey-echo config unset device.board` lets Echo look "
+            "for itself. docs/hardware tells how to add a board.",
+        ),
+        "board-file": Explanation(
+            "The file of a board contradicts itself, or is no TOML.",
+            "It was written or changed by hand.",
+            "The sentence says what is wrong; compare it with the other boards' files in "
+            "firmware_app/device/boards.",
+        ),
+        "spi-off": Explanation(
+            "The light hangs on SPI, which is switched off.",
+            "Raspberry Pi OS leaves SPI off until it is asked for.",
+            "`sudo raspi-config nonint do_spi 0`, then restart the box. The light works at once; "
+            "nothing else needs it.",
+        ),
+        "light-missing": Explanation(
+            "The USB board that carries the light is not there.",
+            "It is unplugged, its cable carries no data, or its socket gives too little power.",
+            "Plug it in again, or into another socket; the light comes back by itself.",
+        ),
+        "light-forbidden": Explanation(
+            "This user may not control the light.",
+            "For LEDs on SPI it is not in the group spi; for a USB board its udev rule is missing.",
+            "The sentence has the command. The service's own user is set up by "
+            "`sudo ./scripts/install`.",
+        ),
+        "light-refused": Explanation(
+            "The USB board does not know the command that sets its LEDs one by one.",
+            "Its firmware is older than that command.",
+            "Update the firmware as docs/hardware tells, or do without the light.",
+        ),
+        "light-failed": Explanation(
+            "The light stopped working in the middle.",
+            "A loose HAT, a cable, or a USB board that was reset.",
+            "Nothing else is affected, and Echo tries again every minute. Check the contacts if it "
+            "does not come back.",
+        ),
+        "light-package": Explanation(
+            "What reaches the light is not installed.",
+            "The set-up did not finish, or the system's libusb is missing.",
+            "Run the command in the sentence, then restart Echo.",
+        ),
+        "gpio-missing": Explanation(
+            "The GPIO pins of the button or a LED cannot be reached.",
+            "This is no Raspberry Pi, or the library for its pins is not installed.",
+            "`sudo apt install python3-lgpio`; on another computer choose a board without pins.",
+        ),
+        "gpio-forbidden": Explanation(
+            "This user may not use the GPIO pins.",
+            "It is not in the group gpio.",
+            "`sudo usermod -aG gpio $USER`, then log in again; `sudo ./scripts/install` does it "
+            "for the service.",
+        ),
+        "gpio-failed": Explanation(
+            "A GPIO pin could not be taken.",
+            "Another program holds it, or the board in the settings is not the one on the pins.",
+            "End the other program, and check device.board against docs/hardware.",
         ),
     },
     "Sound files": {
@@ -492,6 +595,12 @@ AREAS: Mapping[str, Mapping[str, Explanation]] = {
             "The change was dropped, because Echo loaded its engines anew meanwhile.",
             "Two people changed something at the same time, or an engine had failed.",
             "Run the command again.",
+        ),
+        "encyclopedia-file": Explanation(
+            "A ZIM file that the setting encyclopedia.files names cannot be read.",
+            "It was moved, its disk is not mounted, or it was not fetched to its end.",
+            "Fetch it again, or take it out: hey-echo config set encyclopedia.files PATHS, or "
+            "unset it. `hey-echo doctor encyclopedia` tries every file.",
         ),
         "engine-missing": Explanation(
             "The package of an engine cannot be loaded.",
@@ -779,6 +888,240 @@ AREAS: Mapping[str, Mapping[str, Explanation]] = {
             "A database of Echo's cannot be opened.",
             "Its folder is missing, belongs to another user, or the card is full.",
             "hey-echo doctor permissions disk-space read-only",
+        ),
+    },
+    "The page and its phones": {
+        "bad-address": Explanation(
+            "The page cannot listen where web.address says.",
+            "It is neither private, all, nor an address of this box.",
+            "sudo hey-echo config set web.address private",
+        ),
+        "bad-owner": Explanation(
+            "An owner's name cannot be used.",
+            "It is empty, very long, or has characters that cannot be seen.",
+            "Give a short plain name: hey-echo pair --owner NAME",
+        ),
+        "bad-request": Explanation(
+            "The page's server got something that is no request.",
+            "A program that is no browser called it, or the line was cut.",
+            "Load the page anew.",
+        ),
+        "body-too-large": Explanation(
+            "More was sent than the page's server takes at once.",
+            "A request may hold 64 KB.",
+            "Send less.",
+        ),
+        "cross-site": Explanation(
+            "A request did not come from Echo's own page.",
+            "Another site, or a program that does not say where it comes from, asked for a change.",
+            "Open Echo's page itself and do it there.",
+        ),
+        "image-refused": Explanation(
+            "A picture is not shown.",
+            "Only PNG, JPEG, WebP and GIF are: drawings such as SVG can hold programs.",
+            "Export the conversation and look at it elsewhere.",
+        ),
+        "invalid": Explanation(
+            "A value in a request is not what it must be.",
+            "The page and the service are of different versions, or a program asked wrongly.",
+            "Load the page anew; /api/openapi.json says what each request takes.",
+        ),
+        "method-not-allowed": Explanation(
+            "A request used the wrong method.",
+            "A program asked wrongly.",
+            "/api/openapi.json says which are right.",
+        ),
+        "no-message": Explanation(
+            "Echo knows no typed message with that key.",
+            "It never arrived, or Echo was restarted meanwhile.",
+            "Look whether it stands in the conversation; if not, type it again.",
+        ),
+        "no-page": Explanation(
+            "There is no page to pair a phone with.",
+            "It is turned off, or is about to open.",
+            "sudo hey-echo config set web.enabled true, then restart Echo.",
+        ),
+        "no-port": Explanation(
+            "The page cannot listen on its port.",
+            "Ports below 1024 need rights that Echo has not, or web.address is not an address of "
+            "this box now.",
+            "Set web.port to a number above 1023, and web.address to private.",
+        ),
+        "no-setting": Explanation(
+            "The page asked for a setting that it does not show.",
+            "The page and the service are of different versions.",
+            "Load the page anew. Other settings: hey-echo config show",
+        ),
+        "no-such-phone": Explanation(
+            "No phone of that number is paired.",
+            "It was revoked already, or the number is another.",
+            "hey-echo pair list",
+        ),
+        "no-tls": Explanation(
+            "The page has no certificate.",
+            "None was made, so it is offered without encryption.",
+            "sudo hey-echo tls create",
+        ),
+        "not-acceptable": Explanation(
+            "The live events were asked for as something else.",
+            "They are a stream of events, which only the page reads.",
+            "Open the page.",
+        ),
+        "not-found": Explanation(
+            "There is nothing at that address of the page.",
+            "It is mistyped, deleted, or belongs to somebody else: the three look alike.",
+            "Go back to the first page.",
+        ),
+        "not-json": Explanation(
+            "A request is not JSON.",
+            "A program asked wrongly.",
+            "Send application/json; /api/openapi.json says what.",
+        ),
+        "not-paired": Explanation(
+            "A phone may not see this.",
+            "It was never paired, was revoked, or was not used for 90 days.",
+            "Pair it: hey-echo pair, or hold the button for six seconds.",
+        ),
+        "old-http": Explanation(
+            "A browser or a proxy speaks HTTP/1.0.",
+            "The live events need HTTP/1.1.",
+            "Use a newer browser, or mend the proxy.",
+        ),
+        "port-taken": Explanation(
+            "The page has no port.",
+            "Another program listens on it. Echo tries again by itself.",
+            "Stop that program, or choose another port: sudo hey-echo config set web.port PORT",
+        ),
+        "text-only": Explanation(
+            "A message to Echo held something that is not text.",
+            "Its language model reads text alone.",
+            "Write what you mean.",
+        ),
+        "tls-exists": Explanation(
+            "There is a certificate already.",
+            "Phones that trust it would have to be told of another.",
+            "To make one all the same: sudo hey-echo tls create --replace",
+        ),
+        "tls-expired": Explanation(
+            "The page's certificate is out of date.",
+            "Its time is over, or the clock of this box is wrong.",
+            "sudo hey-echo tls create --replace, or renew the files named in web.certificate.",
+        ),
+        "tls-half-set": Explanation(
+            "Only one of web.certificate and web.key is set.",
+            "A certificate is of no use without its key.",
+            "Set both, or neither.",
+        ),
+        "tls-not-written": Explanation(
+            "A certificate could not be written.",
+            "The folder of Echo's state belongs to another user, or the card is full or read-only.",
+            "Run it with sudo; then: hey-echo doctor permissions disk-space read-only",
+        ),
+        "tls-unusable": Explanation(
+            "The page's certificate or its key cannot be used.",
+            "One is missing, damaged, not for Echo to read, or the two do not belong together.",
+            "Name the right files, or make new ones: sudo hey-echo tls create --replace",
+        ),
+        "too-many-streams": Explanation(
+            "One phone follows the live events too often at once.",
+            "The page is open in a dozen tabs.",
+            "Close some.",
+        ),
+        "too-often": Explanation(
+            "One device asked the page too often.",
+            "A program asks without a pause, or somebody tries pairing codes.",
+            "Wait as long as the answer says.",
+        ),
+        "too-slow": Explanation(
+            "A request took too long to arrive.",
+            "The radio is very weak, or a program holds the line on purpose.",
+            "Try again nearer to the router.",
+        ),
+        "unknown-host": Explanation(
+            "The page was called by a name that is not Echo's.",
+            "Echo answers to its addresses and its own names alone, so that no site elsewhere can "
+            "reach into the home through a name of its own.",
+            "Use the address that hey-echo status shows, or add the name to web.hosts.",
+        ),
+        "wrong-code": Explanation(
+            "A pairing code was not taken.",
+            "It is mistyped, older than two minutes, used already, or void after five wrong tries.",
+            "Ask for another: hey-echo pair, or hold the button for six seconds.",
+        ),
+    },
+    "Skills": {
+        "alarm-missed": Explanation(
+            "An alarm did not ring in time.",
+            "The device was off, or its clock unknown, for more than a quarter of an hour after "
+            "the alarm's time.",
+            "Look at the power supply, and at the clock: hey-echo doctor power clock",
+        ),
+        "bad-arguments": Explanation(
+            "The language model called a skill with arguments that do not fit.",
+            "Small models get the form of a call wrong.",
+            "Ask in other words, or choose a larger model: hey-echo models recommend",
+        ),
+        "no-division": Explanation(
+            "A sum divides by zero.",
+            "It has no result.",
+            "Ask for another.",
+        ),
+        "no-real": Explanation(
+            "A sum has no real result.",
+            "It takes an even root of a negative number, or the factorial of one that is not "
+            "whole.",
+            "Ask for another.",
+        ),
+        "no-such-date": Explanation(
+            "A date is in no calendar.",
+            "The language model wrote it in another form than YYYY-MM-DD, or it does not exist.",
+            "Say another one.",
+        ),
+        "no-such-language": Explanation(
+            "Echo has no skills in the language of the setting.",
+            "There is no folder for it in firmware_app/skills/languages.",
+            "Choose one that the sentence names: sudo hey-echo config set language en",
+        ),
+        "no-such-time": Explanation(
+            "A time of day is shown by no clock.",
+            "It was misheard, or the language model wrote it in another form than HH:MM.",
+            "Say another one.",
+        ),
+        "no-such-tool": Explanation(
+            "The language model called a skill that there is not.",
+            "Small models make names up.",
+            "Ask in other words, or choose a larger model: hey-echo models recommend",
+        ),
+        "no-such-unit": Explanation(
+            "A unit is not known.",
+            "It is rare, was misheard, or is a currency, whose value Echo cannot know.",
+            "Ask for another unit.",
+        ),
+        "no-sum": Explanation(
+            "An expression is no sum that Echo works out.",
+            "It holds more than numbers, + - * / ** % and a few functions.",
+            "Say it again.",
+        ),
+        "not-alike": Explanation(
+            "Two units do not measure the same.",
+            "Miles are no weight.",
+            "Ask for another unit.",
+        ),
+        "time-unknown": Explanation(
+            "Echo does not know today's date yet.",
+            "The board has no clock of its own, and has not reached a time server since it "
+            "started.",
+            "Wait, and look at the network: hey-echo doctor clock",
+        ),
+        "too-large": Explanation(
+            "A number is too large.",
+            "Sums are bounded, so that none takes longer than an answer may.",
+            "Ask for a smaller one.",
+        ),
+        "too-many-timers": Explanation(
+            "There are as many timers, alarms and reminders as Echo keeps.",
+            "Nobody has cancelled old ones, or something sets them again and again.",
+            "Say: cancel all timers.",
         ),
     },
 }

@@ -38,6 +38,8 @@ KIND = {
     "llama": "language-model",
     "piper": "voice",
 }
+SMALL = 1_000_000_000  # parameters
+BYTES_A_PARAMETER = 0.6  # of the four-bit files that the catalogue has (Q4_K_M, Q4_1)
 MARK = {"vosk": "am/final.mdl", "whisper": "model.bin"}  # a file that no such model is without
 
 
@@ -250,6 +252,28 @@ def resolve(engine: str, chosen: str, settings: Settings) -> Model | Path:
     if "/" not in chosen and (own := recorded(place / chosen)):
         return own
     return _own_path(engine, chosen, place)
+
+
+def is_small(model: Model | Path) -> bool:
+    """Whether a language model knows too little to do more than read out what it is given."""
+    if isinstance(model, Model) and model.parameters:
+        return model.parameters < SMALL
+    size = model.bytes if isinstance(model, Model) else model.stat().st_size
+    return size < SMALL * BYTES_A_PARAMETER
+
+
+def voice_engine(settings: Settings) -> str:
+    """piper or espeak: as named, else by the voice that is named, packaged or installed."""
+    if settings.voice.engine != "auto":
+        return settings.voice.engine
+    try:
+        voice = resolve("piper", settings.voice.model, settings)
+    except EngineError:
+        return "espeak"
+    if settings.voice.model or isinstance(voice, Path):
+        return "piper"
+    there = voice.group == "packaged" or (folder(settings) / voice.name).is_dir()
+    return "piper" if there else "espeak"
 
 
 def _owners_folder(engine: str, place: Path, language: str) -> Path | None:

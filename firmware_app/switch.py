@@ -10,7 +10,13 @@ import numpy as np
 
 from firmware_app.doctor.trial import hear, speak
 from firmware_app.engines import Engines, LanguageModel, Message, Recogniser, Voice
-from firmware_app.engines.loading import load_model, load_recogniser, load_verifier, load_voice
+from firmware_app.engines.loading import (
+    load_model,
+    load_recogniser,
+    load_stop_word,
+    load_verifier,
+    load_voice,
+)
 from firmware_app.errors import EngineError
 from firmware_app.frames import SAMPLE_RATE
 from firmware_app.settings import Settings
@@ -42,7 +48,10 @@ class Candidate:
         """The engines with this one in the place of its kind."""
         if self.recogniser:
             verifier = load_verifier(settings, self.recogniser)
-            return replace(engines, recogniser=self.recogniser, verifier=verifier)
+            stop_word = load_stop_word(settings, self.recogniser)
+            return replace(
+                engines, recogniser=self.recogniser, verifier=verifier, stop_word=stop_word
+            )
         return replace(
             engines, voice=self.voice or engines.voice, model=self.model or engines.model
         )
@@ -97,7 +106,7 @@ async def _recogniser(settings: Settings, voice: Voice | None) -> Candidate:
             if speaker is not voice:
                 speaker.close()
         heard = await hear(recogniser, sound, settings.language)
-        if not heard.words or (heard.known and heard.likeness < UNDERSTOOD):
+        if not heard.words or heard.likeness < UNDERSTOOD:
             raise EngineError(
                 "model-does-not-hear",
                 f"{recogniser.name} did not understand a sentence that {speaker.name} said.",

@@ -207,7 +207,8 @@ async def _adapt(endpointer: Endpointer, recognition: Recognition) -> None:
 
 def prompt(settings: Settings, engines: Engines) -> Prompt:
     room_for_prompt = settings.model.context_tokens - settings.model.reply_tokens
-    return Prompt(system_prompt(settings.dialogue.persona), room_for_prompt, engines.model.count)
+    system = system_prompt(settings.dialogue.persona, settings.language)
+    return Prompt(system, room_for_prompt, engines.model.count)
 
 
 async def _whole_reply(settings: Settings, engines: Engines, question: str, trace: Trace) -> str:

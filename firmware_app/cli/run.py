@@ -12,10 +12,7 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse does not name its typ
 def run(arguments: argparse.Namespace) -> int:
     import asyncio
 
-    from firmware_app.cli.service import settings
-    from firmware_app.logs import set_up
     from firmware_app.service import serve
 
-    set_up(settings().log.level)
     asyncio.run(serve())
     return 0

@@ -1,5 +1,6 @@
 """What commands need to know before they can call the running service, or do without it."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ from firmware_app.cli.output import warn
 from firmware_app.errors import ServiceError, SettingsError
 from firmware_app.folders import runtime_dir
 from firmware_app.settings import Settings
-from firmware_app.settings_layers import load
+from firmware_app.settings_layers import build, environment_layer, load
 
 
 def settings() -> Settings:
@@ -23,7 +24,8 @@ def runtime() -> Path:
     try:
         return runtime_dir(load().settings)
     except SettingsError:
-        return runtime_dir(Settings())
+        named = environment_layer(os.environ).values
+        return runtime_dir(build({k: v for k, v in named.items() if k.startswith("paths.")}))
 
 
 def ask_service(name: str, /, **args: Any) -> Any:  # noqa: ANN401 - JSON, as the handler says

@@ -1,17 +1,22 @@
 """A dialogue in the foreground, shown as it happens."""
 
 import asyncio
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from firmware_app.app import awake
+from firmware_app.app import array_of, awake
 from firmware_app.audio.loudspeaker import AlsaSink
 from firmware_app.audio.microphone import AlsaSource
 from firmware_app.audio.room import RoomSource, ScriptedSource
 from firmware_app.audio.simulated import TimedSink
 from firmware_app.audio.wav import WavSink, read_wav
 from firmware_app.cli.live import show
+from firmware_app.device.board import chosen, resolved
+from firmware_app.device.drivers.terminal import SHAPE, Terminal
+from firmware_app.device.lights import Lights
 from firmware_app.dialogue.dialogue import Dialogue
 from firmware_app.engines.loading import load_engines
 from firmware_app.events import Events
@@ -39,7 +44,10 @@ async def run_recordings(
         patience = Patience(sink)
         script = ScriptedSource(sounds, patience.is_over, lead=1.0)
         source = RoomSource(script, sink) if in_room else script
-        async with awake(settings, engines, source, sink, events, traces) as echo:
+        async with (
+            terminal_light(settings, events),
+            awake(settings, engines, source, sink, events, traces) as echo,
+        ):
             patience.dialogue = echo.dialogue
             await echo.dialogue.heard_out()
     finally:
@@ -54,24 +62,39 @@ async def run_live(settings: Settings) -> None:
     print("loading the models", flush=True)
     engines = await load_engines(settings)
     events = Events()
-    audio = settings.audio
-    source = AlsaSource(
-        audio.microphone,
-        rate=audio.microphone_rate,
-        channels=audio.microphone_channels,
-        channel=audio.microphone_channel,
-        on_state=lambda state: print(state.text, flush=True),
-    )
+    board = chosen(settings.device.board)
+    audio = resolved(settings.audio, board)
+    array = array_of(audio, board)
+    raw = array.channels if array else ()
+    source = AlsaSource.chosen(audio, lambda state: print(state.text, flush=True), raw)
     sink = AlsaSink(
         audio.loudspeaker,
         rate=audio.loudspeaker_rate,
         on_state=lambda state: print(state.text, flush=True),
     )
     try:
-        async with awake(settings, engines, source, sink, events, Traces()):
+        async with (
+            terminal_light(settings, events),
+            awake(settings, engines, source, sink, events, Traces(), array=array),
+        ):
             await show(events.listen())
     finally:
         await engines.close()
+
+
+@asynccontextmanager
+async def terminal_light(settings: Settings, events: Events) -> AsyncIterator[None]:
+    """The light in the corner of the screen, where there is one."""
+    if not sys.stdout.isatty():
+        yield
+        return
+    lights = Lights(Terminal, SHAPE, events, settings.lights)
+    shining = asyncio.create_task(lights.run())
+    try:
+        yield
+    finally:
+        shining.cancel()
+        await asyncio.wait([shining])
 
 
 class Patience:

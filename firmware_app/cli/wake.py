@@ -175,15 +175,10 @@ class _Joined:
 
 def _microphone(settings: Settings) -> Source:
     from firmware_app.audio.microphone import AlsaSource
+    from firmware_app.device.board import chosen, resolved
 
-    audio = settings.audio
-    return AlsaSource(
-        audio.microphone,
-        rate=audio.microphone_rate,
-        channels=audio.microphone_channels,
-        channel=audio.microphone_channel,
-        on_state=lambda state: print(state.text, flush=True),
-    )
+    audio = resolved(settings.audio, chosen(settings.device.board))
+    return AlsaSource.chosen(audio, lambda state: print(state.text, flush=True))
 
 
 def _store() -> "OwnerStore":

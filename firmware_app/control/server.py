@@ -100,8 +100,8 @@ class ControlServer:
                 writer.close()
                 await _taken(writer.wait_closed())
         except asyncio.CancelledError:
+            # Not raised again: it is the task's end, and streams log a cancelled one as a fault.
             writer.write(encode({"error": describe(_stopping())}))  # goes at once or not at all
-            raise
         finally:
             self._clients.discard(task)
             writer.transport.abort()

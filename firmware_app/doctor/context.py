@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from firmware_app.device.board import Board, chosen, resolved
+from firmware_app.doctor import Finding, failed, passed
 from firmware_app.doctor.trial import Trial
 from firmware_app.errors import EchoError, ServiceError, SettingsError
 from firmware_app.folders import data_dir, runtime_dir, state_dir
-from firmware_app.settings import Settings
+from firmware_app.settings import AudioSettings, Settings
 from firmware_app.settings_layers import Loaded, load
 
 COMMAND_SECONDS = 5.0
@@ -60,6 +62,27 @@ class Context:
     @property
     def settings(self) -> Settings:
         return self.loaded.settings
+
+    @property
+    def board(self) -> Board:
+        """The microphone board. Raises SettingsError where the settings name none that is known."""
+        return chosen(self.settings.device.board, self.root)
+
+    @property
+    def audio(self) -> AudioSettings:
+        """The sound settings, in which the board filled what was left to it."""
+        try:
+            return resolved(self.settings.audio, self.board)
+        except SettingsError:  # the check of the board says so
+            return self.settings.audio
+
+    def told_of(self, part: str) -> Finding | None:
+        """What the running service says of the light or the button; None where none runs."""
+        if self.vitals is None:
+            return None
+        if fault := self.vitals.get("hardware_faults", {}).get(part):
+            return failed(f"{fault['what']} [{fault['code']}]", fault["mend"])
+        return passed(f"The running Echo uses it: {self.vitals.get(part, 'not yet')}.")
 
     @property
     def state(self) -> Path:

@@ -11,17 +11,12 @@ import numpy as np
 
 from firmware_app.audio.dsp import blocks
 from firmware_app.dialogue.likeness import likeness
+from firmware_app.dialogue.phrases import phrases
 from firmware_app.engines import LanguageModel, Message, Recogniser, Voice
 from firmware_app.engines.loading import load_voice
 from firmware_app.frames import BLOCK, Frame, Samples
 from firmware_app.settings import Settings
 
-SENTENCES = {
-    "en": "The weather is good today.",
-    "de": "Das Wetter ist heute gut.",
-    "es": "Hoy hace buen tiempo.",
-    "fr": "Il fait beau aujourd'hui.",
-}
 PAUSE = np.zeros(15 * BLOCK, np.int16)  # recognisers expect silence around speech
 
 T = TypeVar("T")
@@ -31,21 +26,18 @@ T = TypeVar("T")
 class Heard:
     """How much of the sentence the recogniser understood, without the words.
 
-    likeness: 0 to 1, by letters. known: whether the sentence was in the language at all.
+    likeness: 0 to 1, by letters.
     """
 
     likeness: float
     words: int
-    known: bool
     seconds: float
 
 
 async def speak(voice: Voice, language: str) -> Samples:
     """The sentence as the voice says it, 16 kHz; empty where it says nothing."""
-    sentence = SENTENCES.get(language, SENTENCES["en"])
-    return np.concatenate(
-        [np.zeros(0, np.int16), *[samples async for samples in voice.say(sentence)]]
-    )
+    said = [samples async for samples in voice.say(phrases(language).trial)]
+    return np.concatenate([np.zeros(0, np.int16), *said])
 
 
 async def hear(recogniser: Recogniser, sound: Samples, language: str) -> Heard:
@@ -55,9 +47,8 @@ async def hear(recogniser: Recogniser, sound: Samples, language: str) -> Heard:
         recognition.feed(Frame(block, number * BLOCK, time.monotonic()))
     text = (await recognition.finish()).text
     return Heard(
-        likeness(text, SENTENCES.get(language, SENTENCES["en"])),
+        likeness(text, phrases(language).trial),
         len(text.split()),
-        language in SENTENCES,
         time.monotonic() - began,
     )
 

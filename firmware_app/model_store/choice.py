@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from firmware_app.errors import EngineError, UsageError
-from firmware_app.models import Model, folder, installed, resolve, unknown
+from firmware_app.models import Model, folder, installed, resolve, unknown, voice_engine
 from firmware_app.settings import Settings
 
 ESPEAK = "espeak"  # a voice without a model
@@ -21,7 +21,7 @@ def in_use(settings: Settings) -> dict[str, str]:
     used["recogniser.model"] = _recogniser(settings)
     if settings.model.backend == "llama":
         used["model.model"] = _name("llama", settings.model.model, settings)
-    if settings.voice.engine == "piper":
+    if voice_engine(settings) == "piper":
         used["voice.model"] = _name("piper", settings.voice.model, settings)
     return {setting: name for setting, name in used.items() if name}
 

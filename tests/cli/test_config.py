@@ -14,7 +14,7 @@ def test_show_names_value_layer_and_meaning(
     box.config.write_text("[voice]\nvolume = 30\n")
     box.state.mkdir()
     box.changed.write_text("[wake]\nsensitivity = 'low'\n")
-    monkeypatch.setenv("HEY_ECHO_LANGUAGE", "de")
+    monkeypatch.setenv("HEY_ECHO_LANGUAGE", "es")
     status, out, err = hey_echo("config", "show")
     assert (status, err) == (0, "")
     table, _, where = out.partition("\n\n")
@@ -22,7 +22,7 @@ def test_show_names_value_layer_and_meaning(
     lines = {line.split()[0]: line for line in table.splitlines()}
     assert lines["voice.volume"].split()[1:3] == ["30", str(box.config)]
     assert lines["wake.sensitivity"].split()[1:3] == ["low", str(box.changed)]
-    assert lines["language"].split()[1:3] == ["de", "HEY_ECHO_LANGUAGE"]
+    assert lines["language"].split()[1:3] == ["es", "HEY_ECHO_LANGUAGE"]
     assert lines["voice.speed"].split()[1:3] == ["1.0", "default"]
     assert "volume, percent (a whole number from 0 to 100)" in lines["voice.volume"]
 

@@ -36,6 +36,7 @@ AWAKE: dict[str, Any] = {
     "model": "ready",
     "conversations": "saved",
     "history": "in order",
+    "needs_restart": [],
     "memory_awake_kb": 500_000,
     "memory_kb": 510_000,
 }

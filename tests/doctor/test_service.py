@@ -97,6 +97,16 @@ def test_another_file_in_the_sockets_place_is_found(box: Box) -> None:
     assert (finding.status, finding.mend) == (Status.FAIL, f"rm {other}")
 
 
+def test_a_setting_that_waits_for_a_restart_is_found(box: Box) -> None:
+    assert box.finds("restart").status is Status.PASS
+    box.service()
+    assert box.finds("restart").status is Status.PASS
+    box.service(needs_restart=["audio.microphone", "log.level"])
+    finding = box.finds("restart")
+    assert (finding.status, finding.mend) == (Status.WARN, "sudo systemctl restart hey-echo")
+    assert "audio.microphone, log.level" in finding.line
+
+
 def test_memory_that_grows_is_found(box: Box) -> None:
     box.service(memory_awake_kb=500 * 1024, memory_kb=500 * 1024 + growth.GROWN + 1024)
     finding = box.finds("growth")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from firmware_app.audio import speex
 from firmware_app.audio.alsa import device_error
 from firmware_app.audio.level import Level
 from firmware_app.doctor import Finding, Status
@@ -182,6 +183,20 @@ def test_a_device_that_the_service_lost_is_told_with_the_services_words(box: Box
         assert (finding.status, finding.mend) == (Status.FAIL, "Plug it in.")
 
 
+def test_a_microphone_that_was_closed_on_purpose_is_no_fault(box: Box) -> None:
+    closed = {
+        "ready": False,
+        "closed": True,
+        "text": "The microphone is closed: Echo hears nothing.",
+        "error": None,
+        "rate": 0,
+        "channels": 0,
+    }
+    box.service(devices={"microphone": closed})
+    finding = box.finds("microphone")
+    assert (finding.status, "hey-echo unmute" in finding.mend) == (Status.WARN, True)
+
+
 def test_sound_that_comes_too_late_is_told(box: Box) -> None:
     box.service(underruns=25)
     assert "too late 25 times" in box.finds("loudspeaker").line
@@ -192,3 +207,16 @@ def test_a_version_of_the_alsa_library_with_a_known_fault_is_a_warning() -> None
     assert (finding.status, "apt upgrade" in finding.mend) == (Status.WARN, True)
     assert alsa_check.judge("1.2.5.1").status is Status.PASS
     assert alsa_check.judge("1.2.15").status is Status.WARN
+
+
+def test_an_echo_that_would_hear_itself_is_told(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert box.finds("echo-cancellation").status is Status.PASS
+    monkeypatch.setattr(speex, "LIBRARY", "libspeexdsp.so.none")
+    speex.available.cache_clear()
+    missing = box.finds("echo-cancellation")
+    assert missing.status is Status.WARN
+    assert "[echo-library-missing]" in missing.line
+    assert "./scripts/setup" in missing.mend
+    speex.available.cache_clear()
+    box.values["audio.echo_cancellation"] = False
+    assert box.finds("echo-cancellation").mend.endswith("audio.echo_cancellation true")

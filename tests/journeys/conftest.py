@@ -174,7 +174,7 @@ class Service:
 
 @pytest.fixture
 def service(alsa: AlsaDevices, models: Path, tmp_path: Path) -> Iterator[Service]:
-    microphone, loudspeaker = alsa.microphone(), alsa.loudspeaker()
+    microphone, loudspeaker = alsa.microphone(hum=20), alsa.loudspeaker()
     config = tmp_path / "config.toml"
     config.touch()
     environment = {

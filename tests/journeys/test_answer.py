@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from firmware_app.audio.chimes import chime
 from firmware_app.audio.wav import read_wav
 from firmware_app.dialogue.likeness import plain
 from firmware_app.events import (
@@ -49,13 +50,18 @@ async def test_a_question_and_its_follow_up_are_answered_and_echo_ignores_itself
         assert set(trace.times) == set(Stage)
 
 
+def chimes_at_most(samples: Samples) -> bool:
+    """Whether there is no more sound than that of the chime that says "I listen"."""
+    return int(np.count_nonzero(samples)) <= len(chime("wake"))
+
+
 async def test_silence_after_the_wake_word_reaches_no_model(tell: Tell) -> None:
     async with tell([read_wav(QUESTION)[:WAKE_WORD]]) as story:
         await story.heard_out()
         assert len(story.all(WakeWordHeard)) == 1
         assert story.all(TurnDropped) == [TurnDropped(Outcome.NOTHING_SAID)]
         assert story.questions == []
-        assert not story.sink.samples.any()
+        assert chimes_at_most(story.sink.samples)
 
 
 async def test_a_cough_and_a_hum_after_the_wake_word_are_no_question(tell: Tell) -> None:
@@ -68,12 +74,11 @@ async def test_a_cough_and_a_hum_after_the_wake_word_are_no_question(tell: Tell)
     async with tell([sound]) as story:
         await story.heard_out()
         assert story.questions == []
-        assert not story.sink.samples.any()
+        assert chimes_at_most(story.sink.samples)
 
 
 async def test_the_wake_word_over_a_reply_stops_it(tell: Tell) -> None:
-    # Without echo cancellation a louder reply hides the wake word.
-    async with tell([QUESTION], echo_db=-24.0) as story:
+    async with tell([QUESTION], echo_db=-12.0) as story:
         async for _ in story.echo.dialogue.ask("Tell me about the city of Paris."):
             break
         await story.until(WakeWordHeard)

@@ -251,9 +251,9 @@ def test_a_model_of_another_engine_is_refused(stocked: Shelf) -> None:
 
 
 def test_a_language_without_a_model_is_refused(stocked: Shelf) -> None:
-    german = Settings(language="de", paths=stocked.settings.paths)
-    with pytest.raises(EngineError, match="no piper model for the language 'de'"):
-        find("piper", "", german)
+    spanish = Settings(language="es", paths=stocked.settings.paths)
+    with pytest.raises(EngineError, match="no piper model for the language 'es'"):
+        find("piper", "", spanish)
 
 
 @pytest.mark.parametrize("state", ["does not exist", "is empty"])

@@ -35,7 +35,7 @@ def run(context: Context) -> Finding:
         return warned(
             "Not tried: it is the running Echo's, which does not answer.", "See the check service."
         )
-    audio = context.settings.audio
+    audio = context.audio
     try:
         device = open_loudspeaker(audio.loudspeaker, audio.loudspeaker_rate)
     except DeviceError as error:

@@ -31,7 +31,7 @@ def run(context: Context) -> Finding:
         return warned(
             "Not tried: it is the running Echo's, which does not answer.", "See the check service."
         )
-    audio = context.settings.audio
+    audio = context.audio
     try:
         device = open_microphone(audio.microphone, audio.microphone_rate, audio.microphone_channels)
     except DeviceError as error:
@@ -49,7 +49,7 @@ def run(context: Context) -> Finding:
 
 
 def _measured(context: Context, device: Device) -> Finding:
-    audio = context.settings.audio
+    audio = context.audio
     meters, frames, elapsed, lost = measure(device, context, audio.microphone_channel)
     if elapsed <= 0 or not frames:
         return failed(
@@ -168,6 +168,8 @@ def _through_service(context: Context, vitals: dict[str, Any]) -> Finding:
     state = vitals["devices"].get("microphone")
     if state is None:
         return passed("The service has not opened it yet.")
+    if state.get("closed"):
+        return warned(state["text"], "hey-echo unmute, or hold its button for two seconds")
     if not state["ready"]:
         error = state["error"]
         return failed(f"{error['what']} [{error['code']}]", error["mend"])
@@ -181,7 +183,9 @@ def _through_service(context: Context, vitals: dict[str, Any]) -> Finding:
             f"{finding.line} Sound was lost {lost} times, because the box was too busy.",
             "End other programs, and look at power and temperature.",
         )
-    return _with(finding, delivered(context.settings.audio, state["rate"], state["channels"]))
+    if finding.status is Status.PASS and (gain := vitals.get("gain")):
+        finding = warned(f"{finding.line} {gain}", "alsamixer, then F4")
+    return _with(finding, delivered(context.audio, state["rate"], state["channels"]))
 
 
 def _listen_along(context: Context) -> Level | None:

@@ -30,7 +30,7 @@ def wanted(settings: Settings) -> list[tuple[str, str]]:
     found = [("openwakeword", ""), (recogniser_engine(settings), settings.recogniser.model)]
     if settings.model.backend == "llama":
         found.append(("llama", settings.model.model))
-    if settings.voice.engine == "piper":
+    if models.voice_engine(settings) == "piper":
         found.append(("piper", settings.voice.model))
     return found
 

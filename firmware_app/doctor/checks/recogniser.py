@@ -32,14 +32,16 @@ def run(context: Context) -> Finding:
 def judge(name: str, heard: Heard) -> Finding:
     if not heard.words:
         return failed(f"The recogniser ({name}) hears nothing of what the voice says.", MEND)
-    if heard.known and heard.likeness < ALIKE:
+    if heard.likeness < ALIKE:
         return failed(
             f"The recogniser ({name}) hears other words than the voice says "
             f"({heard.likeness:.0%} of the letters).",
             "See that voice, recogniser and `language` are of one language. " + MEND,
         )
-    share = f"{heard.likeness:.0%} of the letters" if heard.known else f"{heard.words} words"
-    return passed(f"{name} hears {share} of a spoken sentence in {heard.seconds:.1f} s.")
+    return passed(
+        f"{name} hears {heard.likeness:.0%} of the letters of a spoken sentence "
+        f"in {heard.seconds:.1f} s."
+    )
 
 
 CHECK = Check("recogniser", Area.ENGINES, "whether speech is recognised", run, 90, heavy=True)

@@ -12,7 +12,7 @@ _NAMED = re.compile(r"(?:hw|plughw|sysdefault|front|dmix|dsnoop):(?:CARD=)?([^,\
 
 def run(context: Context) -> Finding:
     cards = dict(_CARD.findall(context.read("/proc/asound/cards")))
-    audio = context.settings.audio
+    audio = context.audio
     for setting, name in (
         ("audio.microphone", audio.microphone),
         ("audio.loudspeaker", audio.loudspeaker),

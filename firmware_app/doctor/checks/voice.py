@@ -3,6 +3,7 @@
 from firmware_app.doctor import Area, Check, Finding, failed, passed
 from firmware_app.doctor.context import Context
 from firmware_app.frames import dbfs, seconds
+from firmware_app.models import voice_engine
 
 SILENT_DB = -60.0
 SHORTEST = 0.5  # seconds; the sentence takes about one and a half
@@ -10,7 +11,7 @@ SHORTEST = 0.5  # seconds; the sentence takes about one and a half
 
 def run(context: Context) -> Finding:
     sound = context.trial.sound()  # beside the service too: the voice's file is what may be broken
-    engine = context.settings.voice.engine
+    engine = voice_engine(context.settings)
     if seconds(len(sound)) < SHORTEST or dbfs(sound) < SILENT_DB:
         return failed(
             f"The voice ({engine}) says nothing.",
