@@ -43,6 +43,6 @@ def test_doctor_opens_the_devices_itself_once_the_service_is_gone(
     service.process.wait(10)
     found = findings(service, "service", "microphone", "loudspeaker", "socket")
     assert found["service"]["status"] == "warn"
-    assert "digital silence" in found["microphone"]["line"]
+    assert "16000 Hz, 1 channel, as asked." in found["microphone"]["line"]
     assert "soft tone" in found["loudspeaker"]["line"]
     assert np.abs(service.played()).max() > 300
