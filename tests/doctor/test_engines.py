@@ -141,7 +141,7 @@ def test_beside_the_service_its_own_engines_are_asked(box: Box) -> None:
         "voice": "piper joe",
         "spoken_samples": 24_000,
         "recogniser": "whisper tiny-en",
-        "heard": {"likeness": 1.0, "words": 5, "known": True, "seconds": 0.2},
+        "heard": {"likeness": 1.0, "words": 5, "seconds": 0.2},
     }
     box.answers["doctor.model"] = {"model": "smollm2", "tokens": 4}
     assert "whisper tiny-en hears 100%" in box.finds("recogniser").line
