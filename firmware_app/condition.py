@@ -1,5 +1,6 @@
 """How the running service is: what `hey-echo status` and `hey-echo doctor` are told."""
 
+import asyncio
 import contextlib
 import os
 import time
@@ -51,6 +52,7 @@ class Condition:
     sink: AlsaSink | None = None
     hardware: Hardware | None = None
     skills: Skills | None = None
+    skills_made: asyncio.Event = field(default_factory=asyncio.Event)
     ringing: Ringing | None = None
     model: str = "starting"
     history: str = "not opened yet"

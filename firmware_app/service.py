@@ -29,7 +29,6 @@ from firmware_app.device.hardware import Hardware
 from firmware_app.device.manager import ServiceManager
 from firmware_app.dialogue.keeping import Keeper
 from firmware_app.dialogue.phrases import phrases
-from firmware_app.dialogue.ringing import Ringing
 from firmware_app.dialogue.talk import Talk
 from firmware_app.errors import SettingsError, StorageError, the_one
 from firmware_app.events import Events, SettingChanged
@@ -111,13 +110,12 @@ class Service:
                 stack.push_async_callback(server.close)
                 self._obey_signals()
                 hardware = self._condition.hardware = self._hardware(web)
-                rings = await self._abilities(store, lambda: web.address)
                 await self._live(
                     [
                         hardware.run(),
                         keep_traces(self._events, store),
                         self._talk.follow(),
-                        rings.run(),
+                        self._have_abilities(store, lambda: web.address),
                         self._tell_what_is_kept(state),
                         self._awake.run(),
                         self._manager.feed(self._condition.alive),
@@ -126,15 +124,18 @@ class Service:
                 self._manager.stopping()
             log.info("stopped")
 
-    async def _abilities(
+    async def _have_abilities(
         self, store: StateStore | None, address: Callable[[], str | None]
-    ) -> Ringing:
-        """Make the skills; what they set rings for as long as this runs."""
+    ) -> None:
+        """Make the skills, while engines load; what they set rings for as long as this runs."""
         skills = self._condition.skills = await abilities(
             self._condition, self._talk, self._config_calls, self._events, store, address
         )
-        self._condition.ringing = ringing(skills, self._talk, self._events, self._awake.chime)
-        return self._condition.ringing
+        rings = self._condition.ringing = ringing(
+            skills, self._talk, self._events, self._awake.chime
+        )
+        self._condition.skills_made.set()
+        await rings.run()
 
     async def _live(self, parts: Sequence[Coroutine[Any, Any, None]]) -> None:
         """Run the parts until told to stop. Raises what ends one of them."""

@@ -113,6 +113,7 @@ class StayAwake:
         self._on_load(settings)
         condition.engines = await load_engines(settings, self.on_model)
         try:
+            await condition.skills_made.wait()
             async with awake(
                 settings,
                 condition.engines,
