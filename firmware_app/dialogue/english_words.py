@@ -186,6 +186,5 @@ REIGNS = (
     "Leo Gregory Innocent Mary Otto Gustav Christian Margrethe Carl Felipe Alfonso Ferdinand"
 ).replace(" ", "|")
 COUNTED = "War|Chapter|Part|Act|Volume|Book|Type|Phase|Stage|Section|Grade|Level|Bowl"
-ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50}
 
 FRACTIONS = {2: ("half", "halves"), 4: ("quarter", "quarters")}

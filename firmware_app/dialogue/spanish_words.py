@@ -94,7 +94,6 @@ SHORT = {
     "aprox": "aproximadamente",
 }
 COUNTED = "[Ss]iglo|[Cc]apítulo|[Tt]omo|[Vv]olumen|[Aa]cto|[Pp]arte"  # before Roman numerals
-ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 
 _MASCULINE_IN_A = re.compile(
     "día|mapa|planeta|problema|programa|sistema|tema|clima|idioma|poema|\\w*grama|cometa|guía"

@@ -1,13 +1,7 @@
-"""English numbers, times, dates, money, units and abbreviations as people say them.
-
-A rule is a pattern and what is said for it. The order matters: what is longer or more special
-comes first, and a rule leaves nothing that a later one could take for its own.
-"""
+"""English numbers, times, dates, money, units and abbreviations as people say them."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
 
 from firmware_app.dialogue.english_words import (
     COUNTED,
@@ -20,7 +14,6 @@ from firmware_app.dialogue.english_words import (
     MULTIPLES,
     POWERS,
     REIGNS,
-    ROMAN,
     SHORT,
     STREETS,
     TITLES,
@@ -33,22 +26,14 @@ from firmware_app.dialogue.english_words import (
     ordinal,
     year,
 )
-
-Match: TypeAlias = re.Match[str]
-Said: TypeAlias = str | Callable[[Match], str]
+from firmware_app.dialogue.spoken_rules import Match, any_of, roman, rule, said_by
 
 
 def spoken(text: str) -> str:
     """The text as it is said; no digit remains."""
     if not text.isascii():
         text = _plain(text)
-    for pattern, said in WORDS:
-        text = pattern.sub(said, text)
-    if any(c.isdigit() for c in text):
-        for pattern, said in NUMBERS:
-            text = pattern.sub(said, text)
-        text = re.sub(r"(?<=\S) {2,}", " ", text).strip(" ")
-    return text
+    return said_by(WORDS, NUMBERS, text)
 
 
 def _plain(text: str) -> str:
@@ -232,21 +217,6 @@ def _long(match: Match) -> str:
     return cardinal(digits) if digits.endswith("000") else one_by_one(digits)
 
 
-def _roman(numeral: str) -> int:
-    values = [ROMAN[c] for c in numeral]
-    following = [*values[1:], 0]
-    return sum(-v if v < n else v for v, n in zip(values, following, strict=True))
-
-
-def _rule(pattern: str, said: Said) -> tuple[re.Pattern[str], Said]:
-    return re.compile(pattern), said
-
-
-def _any(names: Iterable[str]) -> str:
-    """A pattern for any of the names, the longest first."""
-    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-
-
 _N = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"  # a number with or without commas and a fraction
 _BEGIN = r"(?<![\w.,])"
 _END = r"(?![\w/]|[.,]\d)"
@@ -261,123 +231,123 @@ _BEFORE_YEAR = (
 )
 
 WORDS = (
-    _rule(r"\be\.\s?g\.,?", "for example,"),
-    _rule(r"\bi\.\s?e\.,?", "that is,"),
-    _rule(r"\ba\.k\.a\.", "also known as"),
-    _rule(rf"\b({_any(TITLES)})\.(?=\s+[A-Z])", lambda m: TITLES[m[1]]),
-    _rule(r"\b(Mr|Mrs|Ms|Dr)(?=\s+[A-Z])", lambda m: TITLES[m[1]]),
-    _rule(rf"(?<=[a-z] )({_any(STREETS)})\.(?!\w)", lambda m: STREETS[m[1]]),
-    _rule(rf"\b({_any(SHORT)})\.(?=\s*$)", lambda m: f"{SHORT[m[1]]}."),
-    _rule(rf"\b({_any(SHORT)})\.(?!\w)", lambda m: SHORT[m[1]]),
-    _rule(r"\bvs\b", "versus"),
-    _rule(r"\bNos?\.\s?(?=\d)|#(?=\d)", "number "),
-    _rule(r"\b([A-Z](?:\.[A-Z])+)\.(?=\s*$)", lambda m: m[1].replace(".", "") + "."),
-    _rule(r"\b([A-Z](?:\.[A-Z])+)\.?(?!\w)", lambda m: m[1].replace(".", "")),
-    _rule(rf"\b({_any(DAYS)})\.(?=\s\S|,)", lambda m: DAYS[m[1]]),
-    _rule(r"\s*&\s*", " and "),
-    _rule(r"\bw/(?=\s|\w)", "with "),
-    _rule(r"(?<=\w)@(?=\w)", " at "),
-    _rule(r"(?<=\w)\.(?=(?:com|org|net|edu|gov|io|uk|de)\b)", " dot "),
-    _rule(rf"\b({COUNTED}) ([IVX]+)\b", lambda m: f"{m[1]} {cardinal(str(_roman(m[2])))}"),
-    _rule(  # "I" alone is safe only where no verb can follow
+    rule(r"\be\.\s?g\.,?", "for example,"),
+    rule(r"\bi\.\s?e\.,?", "that is,"),
+    rule(r"\ba\.k\.a\.", "also known as"),
+    rule(rf"\b({any_of(TITLES)})\.(?=\s+[A-Z])", lambda m: TITLES[m[1]]),
+    rule(r"\b(Mr|Mrs|Ms|Dr)(?=\s+[A-Z])", lambda m: TITLES[m[1]]),
+    rule(rf"(?<=[a-z] )({any_of(STREETS)})\.(?!\w)", lambda m: STREETS[m[1]]),
+    rule(rf"\b({any_of(SHORT)})\.(?=\s*$)", lambda m: f"{SHORT[m[1]]}."),
+    rule(rf"\b({any_of(SHORT)})\.(?!\w)", lambda m: SHORT[m[1]]),
+    rule(r"\bvs\b", "versus"),
+    rule(r"\bNos?\.\s?(?=\d)|#(?=\d)", "number "),
+    rule(r"\b([A-Z](?:\.[A-Z])+)\.(?=\s*$)", lambda m: m[1].replace(".", "") + "."),
+    rule(r"\b([A-Z](?:\.[A-Z])+)\.?(?!\w)", lambda m: m[1].replace(".", "")),
+    rule(rf"\b({any_of(DAYS)})\.(?=\s\S|,)", lambda m: DAYS[m[1]]),
+    rule(r"\s*&\s*", " and "),
+    rule(r"\bw/(?=\s|\w)", "with "),
+    rule(r"(?<=\w)@(?=\w)", " at "),
+    rule(r"(?<=\w)\.(?=(?:com|org|net|edu|gov|io|uk|de)\b)", " dot "),
+    rule(rf"\b({COUNTED}) ([IVX]+)\b", lambda m: f"{m[1]} {cardinal(str(roman(m[2])))}"),
+    rule(  # "I" alone is safe only where no verb can follow
         rf"\b({REIGNS}) ([IVX]{{2,}}|[IVX](?=[.,;:!?)]|'s|$| of | was | and ))(?!\w)",
-        lambda m: f"{m[1]} the {ordinal(_roman(m[2]))}",
+        lambda m: f"{m[1]} the {ordinal(roman(m[2]))}",
     ),
 )
 
 NUMBERS = (
     # dates and times
-    _rule(
+    rule(
         r"(?<![\w-])(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?:(?P<at>T)(?=\d)|(?![\w-]))",
         _iso_date,
     ),
-    _rule(r"(?<![\w/])(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?![\w/])", _slashed_date),
-    _rule(
+    rule(r"(?<![\w/])(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?![\w/])", _slashed_date),
+    rule(
         rf"\b{_MONTH} {_DAY}{_TH}?(?![\w:]|[.,]\d)(?:,? (?P<year>[12]\d{{3}})\b)?",
         _month_day,
     ),
-    _rule(
+    rule(
         rf"(?P<article>\b[Tt]he )?\b{_DAY}{_TH}? (?:of )?{_MONTH}(?!\w)"
         r"(?:,? (?P<year>[12]\d{3})\b)?",
         _day_month,
     ),
-    _rule(
+    rule(
         r"(?<![\w:.])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?(?!:?\d)"
         rf"Z?{_AM_PM}?(?P<to>\s?-\s?(?=\d{{1,2}}:\d\d))?",
         lambda m: _time(m) + (" to " if m["to"] else ""),
     ),
-    _rule(
+    rule(
         rf"(?<![\w:.,])(?P<first>\d{{1,2}})\s?-\s?(?P<hour>1[0-2]|\d){_AM_PM}",
         lambda m: f"{cardinal(m['first'])} to {_clock(int(m['hour']), 0, _half(m))}",
     ),
-    _rule(
+    rule(
         rf"(?<![\w:.,])(?P<hour>1[0-2]|0?\d){_AM_PM}",
         lambda m: _clock(int(m["hour"]), 0, _half(m)),
     ),
     # money, and all else that is counted
-    _rule(
+    rule(
         r"(?:(?P<minus>(?<!\w)-)|(?P<article>\b[Aa] ))?"
-        rf"(?:(?P<sign>{_any(s for s in MONEY if not s.isalpha())})\s?"
+        rf"(?:(?P<sign>{any_of(s for s in MONEY if not s.isalpha())})\s?"
         rf"(?P<before>{_N})(?P<multiple>{_MULTIPLE})?|{_BEGIN}(?P<after>{_N})"
-        rf"(?P<multiple2>{_MULTIPLE})?\s?(?P<code>{_any(s for s in MONEY if s != '$')})(?!\w))",
+        rf"(?P<multiple2>{_MULTIPLE})?\s?(?P<code>{any_of(s for s in MONEY if s != '$')})(?!\w))",
         _money,
     ),
-    _rule(rf"{_BEGIN}'?(\d{{4}}|\d0)'?s\b", _decade),
-    _rule(
+    rule(rf"{_BEGIN}'?(\d{{4}}|\d0)'?s\b", _decade),
+    rule(
         rf"(?P<minus>(?<![\w.)])-)?{_BEGIN}(?P<number>{_N})(?:\s?-\s?(?P<to>{_N}))?"
         r"(?P<multiple> (?:[mb]illion|thousand))?(?P<hyphen>[-\s]?)"
-        rf"(?P<unit>{_any(UNITS)})(?P<power>(?:\^[23])?)(?![\w^/'])",
+        rf"(?P<unit>{any_of(UNITS)})(?P<power>(?:\^[23])?)(?![\w^/'])",
         _unit,
     ),
-    _rule(
+    rule(
         r"(?<![\w.,])(\d)'(?:(\d{1,2})\"?)?(?!\w)",
         lambda m: f"{cardinal(m[1])} foot {cardinal(m[2])}" if m[2] else f"{cardinal(m[1])} feet",
     ),
     # things that look like numbers and are names
-    _rule(r"(?<![\w.])\d+(?:\.\d+){2,}(?!\w)", _points),
-    _rule(
+    rule(r"(?<![\w.])\d+(?:\.\d+){2,}(?!\w)", _points),
+    rule(
         rf"{_BEGIN}(?:\+\d{{1,3}}[ -]?)?(?:\(\d{{2,4}}\)[ -]?|\d{{3,4}}[ -])"
         r"(?:\d{3,4}[ -])?\d{4}(?![\w-]|[.,]\d)"
         r"|(?<!\w)\+\d{1,3}(?:[ -]?\d{2,4}){2,4}(?!\w)",
         _phone,
     ),
-    _rule(r"(?<=\b[Cc]all )\d{3}\b|(?<=\b[Dd]ial )\d{3}\b", _phone),
-    _rule(rf"(?<![\w.,/])0\d+{_END}", _phone),
-    _rule(r"(?<![\w.,])\d{7,}(?!\w|[.,]\d)", _long),
+    rule(r"(?<=\b[Cc]all )\d{3}\b|(?<=\b[Dd]ial )\d{3}\b", _phone),
+    rule(rf"(?<![\w.,/])0\d+{_END}", _phone),
+    rule(r"(?<![\w.,])\d{7,}(?!\w|[.,]\d)", _long),
     # kinds of number
-    _rule(rf"{_BEGIN}(\d{{1,3}}(?:,\d{{3}})+|\d+){_TH}\b", _ordinal),
-    _rule(
+    rule(rf"{_BEGIN}(\d{{1,3}}(?:,\d{{3}})+|\d+){_TH}\b", _ordinal),
+    rule(
         r"(?<![\w/.,])(?:(?P<whole>\d{1,3})[ -])?"
         rf"(?P<top>\d{{1,3}})/(?P<bottom>\d{{1,3}}){_END}",
         _fraction,
     ),
-    _rule(
+    rule(
         rf"(?i:\b(?P<before>{_BEFORE_YEAR}) )(?P<year>1\d{{3}}|20\d\d)(?![\w%]|[.,:]\d|-\d)",
         lambda m: f"{m['before']} {year(int(m['year']))}",
     ),
-    _rule(
+    rule(
         r"(?<![\w.,-])(?:19|20)\d\d(?=\s*(?:[.,;:!?)]|$|and\b|to\b|or\b|was\b))(?![.,]\d)",
         lambda m: year(int(m.group())),
     ),
     # sums
-    _rule(r"(?<=\d)\s?[\u00d7\u2715]\s?(?=\d)|(?<=\d) [xX*] (?=\d)", " times "),
-    _rule(r"(?<=\d)[xX](?=\d)", " by "),
-    _rule(r"(?<=\d)[x\u00d7](?!\w)", " times"),
-    _rule(r"(?<=\d) - (?=\d)", " minus "),
-    _rule(r"(?<=\d)\s?\+\s?(?=\d)", " plus "),
-    _rule(r"(?<=\d)\s?=\s?(?=-?\d)", " equals "),
-    _rule(r"(?<=\d)\s?\u00f7\s?(?=\d)|(?<=\d) / (?=\d)", " divided by "),
-    _rule(r"\^2(?!\d)", " squared"),
-    _rule(r"\^3(?!\d)", " cubed"),
-    _rule(r"\^(?=\d)", " to the power of "),
-    _rule(r"(?<=\d):(?=\d)", " to "),
-    _rule(rf"{_BEGIN}({_N})\s?-\s?({_N})(?![\w-]|[.,]\d)", _range),
-    _rule(r"±(?=\d)", "plus or minus "),
-    _rule(r"(?<=\d)\+", " plus"),
-    _rule(r"(?<![\w.)])~\s?(?=\d)", "about "),
+    rule(r"(?<=\d)\s?[\u00d7\u2715]\s?(?=\d)|(?<=\d) [xX*] (?=\d)", " times "),
+    rule(r"(?<=\d)[xX](?=\d)", " by "),
+    rule(r"(?<=\d)[x\u00d7](?!\w)", " times"),
+    rule(r"(?<=\d) - (?=\d)", " minus "),
+    rule(r"(?<=\d)\s?\+\s?(?=\d)", " plus "),
+    rule(r"(?<=\d)\s?=\s?(?=-?\d)", " equals "),
+    rule(r"(?<=\d)\s?\u00f7\s?(?=\d)|(?<=\d) / (?=\d)", " divided by "),
+    rule(r"\^2(?!\d)", " squared"),
+    rule(r"\^3(?!\d)", " cubed"),
+    rule(r"\^(?=\d)", " to the power of "),
+    rule(r"(?<=\d):(?=\d)", " to "),
+    rule(rf"{_BEGIN}({_N})\s?-\s?({_N})(?![\w-]|[.,]\d)", _range),
+    rule(r"±(?=\d)", "plus or minus "),
+    rule(r"(?<=\d)\+", " plus"),
+    rule(r"(?<![\w.)])~\s?(?=\d)", "about "),
     # plain numbers
-    _rule(r"(?<![\w.)-])-(?=\.?\d)", "minus "),
-    _rule(r"(?<=[A-Za-z])-(?=\d)", " "),
-    _rule(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])", " "),
-    _rule(rf"{_N}|\.\d+", lambda m: decimal(m.group())),
+    rule(r"(?<![\w.)-])-(?=\.?\d)", "minus "),
+    rule(r"(?<=[A-Za-z])-(?=\d)", " "),
+    rule(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])", " "),
+    rule(rf"{_N}|\.\d+", lambda m: decimal(m.group())),
 )

@@ -1,20 +1,13 @@
-"""Spanish numbers, times, dates, money, units and abbreviations as people say them.
-
-A rule is a pattern and what is said for it. The order matters: what is longer or more special
-comes first, and a rule leaves nothing that a later one could take for its own.
-"""
+"""Spanish numbers, times, dates, money, units and abbreviations as people say them."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
 
 from firmware_app.dialogue.spanish_words import (
     COUNTED,
     FRACTIONS,
     MONEY_BEFORE,
     MONTHS,
-    ROMAN,
     SHORT,
     UNITS,
     cardinal,
@@ -23,22 +16,14 @@ from firmware_app.dialogue.spanish_words import (
     one_by_one,
     ordinal,
 )
-
-Match: TypeAlias = re.Match[str]
-Said: TypeAlias = str | Callable[[Match], str]
+from firmware_app.dialogue.spoken_rules import Match, any_of, roman, rule, said_by
 
 
 def spoken(text: str) -> str:
     """The text as it is said; no digit remains."""
     if not text.isascii():
         text = "".join(_plain(c) for c in text)
-    for pattern, said in WORDS:
-        text = pattern.sub(said, text)
-    if any(c.isdigit() for c in text):
-        for pattern, said in NUMBERS:
-            text = pattern.sub(said, text)
-        text = re.sub(r"(?<=\S) {2,}", " ", text).strip(" ")
-    return text
+    return said_by(WORDS, NUMBERS, text)
 
 
 def _plain(c: str) -> str:
@@ -106,18 +91,7 @@ def _counted(match: Match) -> str:
 
 
 def _roman(match: Match) -> str:
-    values = [ROMAN[c] for c in match[2]]
-    following = [*values[1:], 0]
-    number = sum(-v if v < n else v for v, n in zip(values, following, strict=True))
-    return f"{match[1]} {cardinal(str(number))}"
-
-
-def _rule(pattern: str, said: Said) -> tuple[re.Pattern[str], Said]:
-    return re.compile(pattern), said
-
-
-def _any(names: Iterable[str]) -> str:
-    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return f"{match[1]} {cardinal(str(roman(match[2])))}"
 
 
 _N = r"(?:\d{1,3}(?:\.\d{3})+(?!\d)|\d+)(?:[.,]\d+)?"
@@ -125,56 +99,56 @@ _BEGIN = r"(?<![\w.,])"
 _MONTH = rf"(?:{'|'.join(MONTHS)})"
 
 WORDS = (
-    _rule(r"\bp\.\s?ej\.,?", "por ejemplo,"),
-    _rule(r"\bEE\.\s?UU\.", "Estados Unidos"),
-    _rule(rf"\b({_any(SHORT)})\.(?=\s*$)", lambda m: f"{SHORT[m[1]]}."),
-    _rule(rf"\b({_any(SHORT)})\.(?!\w)", lambda m: SHORT[m[1]]),
-    _rule(r"\b[Nn]\.?º\s?(?=\d)|#(?=\d)", "número "),
-    _rule(r"\s*&\s*", " y "),
-    _rule(r"(?<=\w)@(?=\w)", " arroba "),
-    _rule(rf"\b({COUNTED}) ([IVXLC]+)\b", _roman),
+    rule(r"\bp\.\s?ej\.,?", "por ejemplo,"),
+    rule(r"\bEE\.\s?UU\.", "Estados Unidos"),
+    rule(rf"\b({any_of(SHORT)})\.(?=\s*$)", lambda m: f"{SHORT[m[1]]}."),
+    rule(rf"\b({any_of(SHORT)})\.(?!\w)", lambda m: SHORT[m[1]]),
+    rule(r"\b[Nn]\.?º\s?(?=\d)|#(?=\d)", "número "),
+    rule(r"\s*&\s*", " y "),
+    rule(r"(?<=\w)@(?=\w)", " arroba "),
+    rule(rf"\b({COUNTED}) ([IVXLC]+)\b", _roman),
 )
 
 NUMBERS = (
-    _rule(
+    rule(
         r"(?<![\w-])(\d{4})-(\d\d)-(\d\d)(?![\w-])",
         lambda m: _date(m[3], m[2], m[1]),
     ),
-    _rule(r"(?<![\w/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\w/])", lambda m: _date(m[1], m[2], m[3])),
-    _rule(
+    rule(r"(?<![\w/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\w/])", lambda m: _date(m[1], m[2], m[3])),
+    rule(
         rf"{_BEGIN}(\d{{1,2}}) de ({_MONTH})\b(?: del? (\d{{4}})\b)?",
         lambda m: f"{cardinal(m[1])} de {m[2]}" + (f" de {cardinal(m[3])}" if m[3] else ""),
     ),
-    _rule(r"(?<![\w:.])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?!:?\d)(?:\s?h\b)?", _time),
-    _rule(
+    rule(r"(?<![\w:.])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?!:?\d)(?:\s?h\b)?", _time),
+    rule(
         r"(?P<minus>(?<![\w.)])-)?"
         rf"(?:(?P<before>[{re.escape(MONEY_BEFORE)}])\s?|{_BEGIN})(?P<number>{_N})"
-        rf"(?:\s?-\s?(?P<to>{_N}))?(?(before)(?P<none>)|\s?(?P<unit>{_any(UNITS)})(?![\w/]))",
+        rf"(?:\s?-\s?(?P<to>{_N}))?(?(before)(?P<none>)|\s?(?P<unit>{any_of(UNITS)})(?![\w/]))",
         _unit,
     ),
-    _rule(rf"{_BEGIN}(?P<number>\d{{1,9}})\.?(?P<sign>º|ª|er)(?!\w)", _ordinal),
-    _rule(
+    rule(rf"{_BEGIN}(?P<number>\d{{1,9}})\.?(?P<sign>º|ª|er)(?!\w)", _ordinal),
+    rule(
         r"(?<![\w/.,])(?:(?P<whole>\d{1,3}) )?(?P<top>\d{1,3})/(?P<bottom>\d{1,3})(?![\w/]|[.,]\d)",
         _fraction,
     ),
-    _rule(r"(?<![\w.,])\d+(?:\.\d+){2,}(?!\w)", lambda m: _points(m.group())),
-    _rule(r"(?<![\w.,])0\d+(?!\w|[.,]\d)", lambda m: one_by_one(m.group())),
-    _rule(r"(?<![\w.,])\d{8,}(?!\w|[.,]\d)", lambda m: _long(m.group())),
+    rule(r"(?<![\w.,])\d+(?:\.\d+){2,}(?!\w)", lambda m: _points(m.group())),
+    rule(r"(?<![\w.,])0\d+(?!\w|[.,]\d)", lambda m: one_by_one(m.group())),
+    rule(r"(?<![\w.,])\d{8,}(?!\w|[.,]\d)", lambda m: _long(m.group())),
     # sums
-    _rule(r"(?<=\d)\s?[\u00d7\u2715]\s?(?=\d)|(?<=\d) [xX*] (?=\d)", " por "),
-    _rule(r"(?<=\d) - (?=\d)", " menos "),
-    _rule(r"(?<=\d)\s?\+\s?(?=\d)", " más "),
-    _rule(r"(?<=\d)\s?=\s?(?=-?\d)", " es igual a "),
-    _rule(r"(?<=\d)\s?\u00f7\s?(?=\d)|(?<=\d) / (?=\d)", " entre "),
-    _rule(r"(?<=\d):(?=\d)", " a "),
-    _rule(rf"{_BEGIN}({_N})\s?-\s?({_N})(?![\w-])", lambda m: f"{m[1]} a {m[2]}"),
-    _rule("²", " al cuadrado"),
-    _rule("³", " al cubo"),
+    rule(r"(?<=\d)\s?[\u00d7\u2715]\s?(?=\d)|(?<=\d) [xX*] (?=\d)", " por "),
+    rule(r"(?<=\d) - (?=\d)", " menos "),
+    rule(r"(?<=\d)\s?\+\s?(?=\d)", " más "),
+    rule(r"(?<=\d)\s?=\s?(?=-?\d)", " es igual a "),
+    rule(r"(?<=\d)\s?\u00f7\s?(?=\d)|(?<=\d) / (?=\d)", " entre "),
+    rule(r"(?<=\d):(?=\d)", " a "),
+    rule(rf"{_BEGIN}({_N})\s?-\s?({_N})(?![\w-])", lambda m: f"{m[1]} a {m[2]}"),
+    rule("²", " al cuadrado"),
+    rule("³", " al cubo"),
     # plain numbers
-    _rule(r"(?<![\w.)-])-(?=[.,]?\d)", "menos "),
-    _rule(r"(?<=[A-Za-z])-(?=\d)", " "),
-    _rule(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])", " "),
-    _rule(rf"(?P<number>{_N})(?:(?P<space> )(?P<word>[^\W\d_]+))?", _counted),
+    rule(r"(?<![\w.)-])-(?=[.,]?\d)", "menos "),
+    rule(r"(?<=[A-Za-z])-(?=\d)", " "),
+    rule(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])", " "),
+    rule(rf"(?P<number>{_N})(?:(?P<space> )(?P<word>[^\W\d_]+))?", _counted),
 )
 
 
