@@ -16,6 +16,7 @@ from firmware_app.history.search import BEGIN_MARK, END_MARK
 from firmware_app.history.usage import cost
 from firmware_app.web.answers import answer, done
 from firmware_app.web.asked import LARGEST, body, invalid, nothing, query, uuid, whole
+from firmware_app.web.entries import entry_json
 from firmware_app.web.parts import Parts
 from firmware_app.web.problems import WebError, not_found
 from firmware_app.web.security import SANDBOX, owner_of
@@ -184,14 +185,8 @@ def _head(head: Head) -> dict[str, Any]:
 
 def _entry(entry: Entry) -> dict[str, Any]:
     metadata = entry.metadata
-    shown: dict[str, Any] = {
-        "number": entry.number,
-        "kind": entry.kind,
-        "text": entry.text,
-        "status": entry.status,
-        "input_mode": entry.input_mode,
-        "created": entry.created,
-        "confidence": metadata.get("confidence"),
+    shown = {
+        **entry_json(entry, metadata.get("confidence")),
         "images": [n for n, part in enumerate(entry.parts) if not isinstance(part, str)],
     }
     if tool := metadata.get("tool"):

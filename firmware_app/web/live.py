@@ -36,6 +36,7 @@ from firmware_app.settings_layers import value_of
 from firmware_app.web.answers import encode
 from firmware_app.web.asked import query
 from firmware_app.web.door import Connection
+from firmware_app.web.entries import entry_json
 from firmware_app.web.pairings import Pairing
 from firmware_app.web.parts import Parts
 from firmware_app.web.problems import WebError
@@ -307,16 +308,7 @@ def situation_json(situation: Situation, owner: str, room: str) -> dict[str, Any
 
 
 def _entry(event: EntryAdded) -> dict[str, Any]:
-    return {
-        "conversation": event.conversation,
-        "number": event.number,
-        "kind": event.kind,
-        "text": event.text,
-        "status": event.status,
-        "input_mode": event.input_mode,
-        "created": event.created,
-        "confidence": event.confidence,
-    }
+    return {"conversation": event.conversation, **entry_json(event, event.confidence)}
 
 
 def _forgotten(

@@ -19,6 +19,7 @@ from firmware_app.web.asked import (
     query,
     whole,
 )
+from firmware_app.web.entries import entry_json
 from firmware_app.web.parts import Parts
 from firmware_app.web.problems import WebError
 from firmware_app.web.security import owner_of
@@ -136,16 +137,7 @@ class Voice:
 
 
 def _entry(entry: LiveEntry) -> dict[str, Any]:
-    return {
-        "number": entry.number,
-        "kind": entry.kind,
-        "text": entry.text,
-        "status": entry.status,
-        "input_mode": entry.input_mode,
-        "created": entry.created,
-        "confidence": entry.confidence,
-        "saved": entry.saved,
-    }
+    return {**entry_json(entry, entry.confidence), "saved": entry.saved}
 
 
 def _text(parts: list[Any]) -> str:
