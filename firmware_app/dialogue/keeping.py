@@ -443,8 +443,8 @@ class Keeper:
         answers: int | None = None,
         key: str = "",
     ) -> None:
-        questions = [e.number for e in conversation.entries if e.kind == "user"]
-        if questions and answers == questions[-1]:
+        question = conversation.last_question
+        if question and answers == question.number:
             answers = None  # nothing came between
         entry = conversation.add(kind, text, status, input_mode, confidence, answers)
         extra: dict[str, Any] = {"confidence": confidence, "answers": answers}
