@@ -62,7 +62,6 @@ def build(world: World) -> Skills:
     names = [skill.name for skill in others]
     echo = EchoSkill(language, names, world.health, world.address)
     skills = Skills(language, (*others, echo), time)
-    skills.understand("hello")  # lays the net of all sentences, else the loop would with the first
     return skills
 
 

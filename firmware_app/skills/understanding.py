@@ -42,6 +42,7 @@ class Understanding:
 
     def __init__(self, language: Language, changes: frozenset[str]) -> None:
         self._language = language
+        self._sentences = language.sentences  # laid now: it takes too long for the first question
         self._changes = changes
 
     def meaning(self, text: str, now: datetime.datetime, confidence: float = 1.0) -> Meaning | None:
@@ -53,7 +54,7 @@ class Understanding:
         count = len(heard.words)
         if not 0 < count <= 40:
             return None
-        ways = [way for way in heard.whole(self._language.sentences) if self._near(way, count)]
+        ways = [way for way in heard.whole(self._sentences) if self._near(way, count)]
         if not ways:
             return None
         best, arguments = ways[0], plain(ways[0].values)
@@ -99,7 +100,7 @@ class Understanding:
                     *heard.words[number.end :],
                 )
                 again = self._language.utterance(" ".join(swapped), lambda: now)
-                for way in again.whole(self._language.sentences):
+                for way in again.whole(self._sentences):
                     if way.meaning == best.meaning:
                         return plain(way.values)
         return None
