@@ -65,8 +65,10 @@ async def awake(
     source, cancellation = without_echo(source, sink, settings)
     ear = Ear(engines.wake, engines.activity)
     keeping = keeper or Keeper(settings)
-    world = World(settings=lambda: settings, talk=OpenTalk(keeping, events))
-    abilities = skills if skills is not None else await asyncio.to_thread(build, world)
+    abilities = skills
+    if abilities is None:
+        world = World(settings=lambda: settings, talk=OpenTalk(keeping, events))
+        abilities = await asyncio.to_thread(build, world)
     dialogue = Dialogue(settings, engines, ear, sink, keeping, events, traces, abilities, array)
     try:
         async with asyncio.TaskGroup() as group:

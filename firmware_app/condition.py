@@ -1,6 +1,5 @@
 """How the running service is: what `hey-echo status` and `hey-echo doctor` are told."""
 
-import asyncio
 import contextlib
 import os
 import time
@@ -21,13 +20,12 @@ from firmware_app.control.protocol import Json, describe
 from firmware_app.device.board import resolved
 from firmware_app.device.hardware import Hardware
 from firmware_app.dialogue.keeping import Keeper
-from firmware_app.dialogue.ringing import Ringing
+from firmware_app.dialogue.live import not_awake
 from firmware_app.engines import Engines
 from firmware_app.engines.openai import where_words_go
-from firmware_app.errors import EchoError, EngineError, ServiceError
+from firmware_app.errors import EchoError, EngineError
 from firmware_app.events import State
 from firmware_app.settings import AudioSettings, Settings
-from firmware_app.skills.registry import Skills
 
 LOADING_SECONDS = 180.0  # that engines may take to load from a slow card
 
@@ -51,9 +49,6 @@ class Condition:
     source: AlsaSource | None = None
     sink: AlsaSink | None = None
     hardware: Hardware | None = None
-    skills: Skills | None = None
-    skills_made: asyncio.Event = field(default_factory=asyncio.Event)
-    ringing: Ringing | None = None
     model: str = "starting"
     history: str = "not opened yet"
     awake_kb: int = 0  # memory once everything was loaded
@@ -75,11 +70,7 @@ class Condition:
     def awake(self) -> Echo:
         """Echo at work. Raises ServiceError while it is not."""
         if self.echo is None:
-            raise ServiceError(
-                "not-awake",
-                str(self.fault) if self.fault else "Echo is still waking up.",
-                "Try again in a moment; `hey-echo status` tells more.",
-            )
+            raise not_awake(self.fault)
         return self.echo
 
     def capture(self, wanted: bool) -> None:

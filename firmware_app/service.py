@@ -128,13 +128,11 @@ class Service:
         self, store: StateStore | None, address: Callable[[], str | None]
     ) -> None:
         """Make the skills, while engines load; what they set rings for as long as this runs."""
-        skills = self._condition.skills = await abilities(
+        skills = await abilities(
             self._condition, self._talk, self._config_calls, self._events, store, address
         )
-        rings = self._condition.ringing = ringing(
-            skills, self._talk, self._events, self._awake.chime
-        )
-        self._condition.skills_made.set()
+        rings = ringing(skills, self._talk, self._events, self._awake.chime)
+        self._awake.able_to(skills, rings)
         await rings.run()
 
     async def _live(self, parts: Sequence[Coroutine[Any, Any, None]]) -> None:

@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 
 from firmware_app.app import awake
 from firmware_app.audio.alsa import DeviceState
@@ -15,6 +15,7 @@ from firmware_app.audio.microphone import AlsaSource
 from firmware_app.audio.player import Player
 from firmware_app.condition import Condition, memory_kb
 from firmware_app.dialogue.phrases import phrases
+from firmware_app.dialogue.ringing import Ringing
 from firmware_app.dialogue.talk import Talk
 from firmware_app.engines import Engines
 from firmware_app.engines.loading import load_engines, load_voice
@@ -22,6 +23,7 @@ from firmware_app.errors import EngineError
 from firmware_app.events import Events
 from firmware_app.frames import Samples
 from firmware_app.settings import Settings
+from firmware_app.skills.registry import Skills
 from firmware_app.traces import Traces
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,8 @@ BACK_OFF = (5.0, 15.0, 60.0, 300.0)  # seconds before engines that failed are tr
 
 class StayAwake:
     """`run` it for as long as the service lives; it keeps the condition up to date.
+
+    To be made on the loop. It listens once it was told what it is `able_to` do.
 
     on_load: told the settings that engines and devices are made with, each time. on_settled: told
     in one line each time that Echo listens, or cannot.
@@ -51,6 +55,9 @@ class StayAwake:
         self._traces = traces
         self._on_load = on_load
         self._on_settled = on_settled
+        self._abilities: asyncio.Future[tuple[Skills, Ringing]] = (
+            asyncio.get_running_loop().create_future()
+        )
         self._again = asyncio.Event()
         self._anew = asyncio.Event()
 
@@ -76,6 +83,10 @@ class StayAwake:
                     saying.cancel()
                     await asyncio.wait([saying])
 
+    def able_to(self, skills: Skills, rings: Ringing) -> None:
+        """The skills are there, and what lets their timers ring."""
+        self._abilities.set_result((skills, rings))
+
     def begin_anew(self) -> None:
         """Load all again: there is another board, and so another microphone."""
         self._anew.set()
@@ -93,14 +104,8 @@ class StayAwake:
 
     async def chime(self, sound: Samples) -> None:
         """Sound it where Echo is not awake, and nobody else has the loudspeaker."""
-        sink = self._loudspeaker()
-        player = Player(sink, volume=self._condition.settings().voice.volume)
-        try:
+        async with self._loudspeaker_alone() as player:
             await player.queue(sound)
-            await player.drained()
-        finally:
-            await player.close()
-            await sink.close()
 
     def on_model(self, state: str, detail: str) -> None:
         self._condition.model = f"{state}: {detail}" if detail else state
@@ -113,7 +118,7 @@ class StayAwake:
         self._on_load(settings)
         condition.engines = await load_engines(settings, self.on_model)
         try:
-            await condition.skills_made.wait()
+            skills, rings = await asyncio.shield(self._abilities)
             async with awake(
                 settings,
                 condition.engines,
@@ -122,12 +127,11 @@ class StayAwake:
                 self._events,
                 self._traces,
                 condition.keeper,
-                condition.skills,
+                skills,
                 condition.array,
             ) as echo:
                 condition.echo, condition.fault = echo, None
-                if condition.ringing:
-                    echo.dialogue.stop_ringing = condition.ringing.stop
+                echo.dialogue.stop_ringing = rings.stop
                 self._talk.attach(echo.dialogue)
                 condition.awake_kb = memory_kb()
                 names = condition.engines.names
@@ -139,18 +143,26 @@ class StayAwake:
             self._talk.detach()
             await condition.engines.close()
 
+    @asynccontextmanager
+    async def _loudspeaker_alone(self) -> AsyncIterator[Player]:
+        """A player where nobody else has the loudspeaker; what it was given is heard out."""
+        sink = self._loudspeaker()
+        player = Player(sink, volume=self._condition.settings().voice.volume)
+        try:
+            yield player
+            await player.drained()
+        finally:
+            await player.close()
+            await sink.close()
+
     def _microphone(self) -> AlsaSource:
-        audio, array = self._condition.audio, self._condition.array
-        raw = array.channels if array else ()
-        self._condition.source = AlsaSource.chosen(audio, self._on_device, raw)
-        self._condition.capture(self._talk.listens)
-        return self._condition.source
+        condition = self._condition
+        condition.source = AlsaSource.chosen(condition.audio, self._on_device, condition.array)
+        condition.capture(self._talk.listens)
+        return condition.source
 
     def _loudspeaker(self) -> AlsaSink:
-        audio = self._condition.audio
-        self._condition.sink = AlsaSink(
-            audio.loudspeaker, rate=audio.loudspeaker_rate, on_state=self._on_device
-        )
+        self._condition.sink = AlsaSink.chosen(self._condition.audio, self._on_device)
         return self._condition.sink
 
     def _on_device(self, state: DeviceState) -> None:
@@ -174,14 +186,12 @@ class StayAwake:
         settings = self._condition.settings()
         with contextlib.suppress(EngineError):
             voice = await asyncio.to_thread(load_voice, settings)
-            sink = self._loudspeaker()
-            player = Player(sink, volume=settings.voice.volume)
             try:
-                async with aclosing(voice.say(phrases(settings.language).fault)) as sound:
+                async with (
+                    self._loudspeaker_alone() as player,
+                    aclosing(voice.say(phrases(settings.language).fault)) as sound,
+                ):
                     async for samples in sound:
                         await player.queue(samples)
-                await player.drained()
             finally:
-                await player.close()
-                await sink.close()
                 voice.close()

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ from firmware_app.audio.dsp import (
 from firmware_app.audio.reference import Reference
 from firmware_app.errors import DeviceError
 from firmware_app.frames import SAMPLE_RATE, Samples, seconds
+from firmware_app.settings import AudioSettings
 
 log = logging.getLogger(__name__)
 
@@ -187,6 +189,11 @@ class AlsaSink:
     To be made on the loop; it opens the device at once, so that the first word need not wait.
     on_state: told on the loop, once for each loss and each return. Never raises for the device.
     """
+
+    @classmethod
+    def chosen(cls, audio: AudioSettings, on_state: OnState) -> Self:
+        """The loudspeaker that the settings name."""
+        return cls(audio.loudspeaker, rate=audio.loudspeaker_rate, on_state=on_state)
 
     def __init__(
         self,

@@ -25,6 +25,7 @@ from firmware_app.audio.alsa import (
     device_error,
     open_microphone,
 )
+from firmware_app.audio.array import Array
 from firmware_app.audio.bridge import Wake
 from firmware_app.audio.dsp import Resampler, SampleQueue, to_int16
 from firmware_app.errors import DeviceError
@@ -121,14 +122,14 @@ class AlsaSource:
     """
 
     @classmethod
-    def chosen(cls, audio: AudioSettings, on_state: OnState, raw: tuple[int, ...] = ()) -> Self:
-        """The microphone that the settings name."""
+    def chosen(cls, audio: AudioSettings, on_state: OnState, array: Array | None = None) -> Self:
+        """The microphone that the settings name; array: whose raw channels are wanted beside it."""
         return cls(
             audio.microphone,
             rate=audio.microphone_rate,
             channels=audio.microphone_channels,
             channel=audio.microphone_channel,
-            raw=raw,
+            raw=array.channels if array else (),
             on_state=on_state,
         )
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from firmware_app.app import array_of, awake
+from firmware_app.audio.alsa import DeviceState
 from firmware_app.audio.loudspeaker import AlsaSink
 from firmware_app.audio.microphone import AlsaSource
 from firmware_app.audio.room import RoomSource, ScriptedSource
@@ -65,13 +66,8 @@ async def run_live(settings: Settings) -> None:
     board = chosen(settings.device.board)
     audio = resolved(settings.audio, board)
     array = array_of(audio, board)
-    raw = array.channels if array else ()
-    source = AlsaSource.chosen(audio, lambda state: print(state.text, flush=True), raw)
-    sink = AlsaSink(
-        audio.loudspeaker,
-        rate=audio.loudspeaker_rate,
-        on_state=lambda state: print(state.text, flush=True),
-    )
+    source = AlsaSource.chosen(audio, _tell, array)
+    sink = AlsaSink.chosen(audio, _tell)
     try:
         async with (
             terminal_light(settings, events),
@@ -80,6 +76,10 @@ async def run_live(settings: Settings) -> None:
             await show(events.listen())
     finally:
         await engines.close()
+
+
+def _tell(device: DeviceState) -> None:
+    print(device.text, flush=True)
 
 
 @asynccontextmanager

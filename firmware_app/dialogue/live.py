@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from firmware_app.errors import UsageError
+from firmware_app.errors import EchoError, ServiceError, UsageError
 from firmware_app.events import Mode, Saved, State
 
 
@@ -18,6 +18,15 @@ class StaleNumberError(UsageError):
             f"Send the message again with the number {last_id + 1} and the same key.",
         )
         self.last_id = last_id
+
+
+def not_awake(fault: EchoError | None) -> ServiceError:
+    """What is raised where Echo cannot talk now. fault: why it cannot, where that is known."""
+    return ServiceError(
+        "not-awake",
+        str(fault) if fault else "Echo is still waking up.",
+        "Try again in a moment; `hey-echo status` tells more.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,11 @@ from firmware_app.dialogue.live import (
     LiveEntry,
     Situation,
     StaleNumberError,
+    not_awake,
 )
 from firmware_app.dialogue.opening import Opening
 from firmware_app.dialogue.switches import Switches
-from firmware_app.errors import EchoError, ServiceError, StorageError, UsageError
+from firmware_app.errors import EchoError, StorageError, UsageError
 from firmware_app.events import (
     CarriedOn,
     Events,
@@ -348,12 +349,7 @@ class Talk:
 
     def _awake(self) -> Dialogue:
         if self._dialogue is None:
-            fault = self._fault()
-            raise ServiceError(
-                "not-awake",
-                str(fault) if fault else "Echo is still waking up.",
-                "Try again in a moment; `hey-echo status` tells more.",
-            )
+            raise not_awake(self._fault())
         return self._dialogue
 
 

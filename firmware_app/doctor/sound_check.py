@@ -142,11 +142,7 @@ def record(
 async def _play(audio: AudioSettings, sound: Samples) -> Reference:
     """Play it, and return what is known of when it was heard. Raises DeviceError."""
     faults: list[DeviceError | None] = []
-    sink = AlsaSink(
-        audio.loudspeaker,
-        rate=audio.loudspeaker_rate,
-        on_state=lambda state: None if state.ready else faults.append(state.error),
-    )
+    sink = AlsaSink.chosen(audio, lambda state: None if state.ready else faults.append(state.error))
     try:
         await sink.write(sound)
         await sink.drain()
