@@ -39,7 +39,7 @@ from firmware_app.skills.building import World, build
 from firmware_app.skills.registry import Skills
 from firmware_app.traces import Stage
 from tests.skills.conftest import DrivenClock
-from tests.skills.test_requests import Request, requests
+from tests.skills.requested import Request, requests
 
 VOICES = ("piper", "espeak en-us", "espeak en-us+f3", "espeak en-gb", "flite slt", "flite rms")
 GOOD_WER = 0.2  # up to this word error rate an utterance counts as recognised

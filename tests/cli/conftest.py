@@ -1,19 +1,19 @@
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from firmware_app.cli import main
 from firmware_app.control import stats_calls
 from firmware_app.control.config_calls import ConfigCalls
 from firmware_app.control.protocol import Json
 from firmware_app.control.server import Call, ControlServer
 from firmware_app.settings_layers import Loaded
 from firmware_app.traces import Traces
+from tests.commands import Run, runner
 
 
 class Box:
@@ -63,17 +63,6 @@ def box(monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
         yield made
 
 
-Run = Callable[..., tuple[int, str, str]]
-
-
 @pytest.fixture
 def hey_echo(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command: exit status, standard output, standard error."""
-
-    def run(*argv: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = main(argv)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run
+    return runner(capsys)

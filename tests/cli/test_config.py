@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Box, Run
+from tests.cli.conftest import Box
+from tests.commands import Run
 
 
 def test_show_names_value_layer_and_meaning(

@@ -14,7 +14,8 @@ from firmware_app.cli import config, main, stats
 from firmware_app.errors import DeviceError
 from firmware_app.state import StateStore, state_file
 from firmware_app.traces import Outcome, Stage, Trace
-from tests.cli.conftest import Box, Run
+from tests.cli.conftest import Box
+from tests.commands import Run
 
 ROOT = Path(__file__).parent.parent.parent
 

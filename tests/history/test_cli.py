@@ -11,16 +11,15 @@ from typing import Any
 
 import pytest
 
-from firmware_app.cli import main
 from firmware_app.control import history_calls
 from firmware_app.control.server import Call, ControlServer
 from firmware_app.history.commands import Commands
 from firmware_app.history.records import Image, NewConversation, NewEntry
 from firmware_app.history.store import Store
 from firmware_app.history.usage import Rates
+from tests.commands import Run, runner
 from tests.history.conftest import FakeClock, add, bytes_in, say
 
-Run = Callable[..., tuple[int, str, str]]
 Served = Callable[[], AbstractContextManager[None]]
 
 
@@ -95,15 +94,7 @@ def served(box: Box, request: pytest.FixtureRequest) -> Served:
 
 @pytest.fixture
 def hey_echo(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command: exit status, standard output, standard error."""
-
-    def run(*argv: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        status = main(argv)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run
+    return runner(capsys)
 
 
 async def two_talks(store: Store) -> tuple[str, str]:

@@ -4,60 +4,28 @@ That model is too small to choose a tool by itself: a proxy forces its choice. S
 the wiring works, and nothing about how well a model chooses.
 """
 
-import asyncio
-import importlib.util
-import re
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession, web
 
-from firmware_app import models as catalogue
 from firmware_app.dialogue.keeping import Keeper
 from firmware_app.dialogue.thinking import Thinking, Thought
 from firmware_app.engines.openai import OpenAIModel
 from firmware_app.settings import ModelSettings, Settings
 from firmware_app.skills.building import World, build
+from tests.llama_server import llama_server, needs_server
 from tests.skills.conftest import DrivenClock
 
-pytestmark = [
-    pytest.mark.journey,
-    pytest.mark.skipif(
-        importlib.util.find_spec("uvicorn") is None,
-        reason="llama-cpp-python's server is not installed (extra: server)",
-    ),
-]
+pytestmark = [pytest.mark.journey, needs_server]
 
 
 @pytest.fixture
 async def server(models: Path) -> AsyncIterator[str]:
     """Base address of a llama.cpp server that takes tools, on a free port."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "llama_cpp.server"),
-        *("--model", str(catalogue.find("llama", "", Settings())), "--model_alias", "smollm2"),
-        *("--host", "127.0.0.1", "--port", "0", "--n_threads", "1", "--n_ctx", "8192"),
-        *("--chat_format", "chatml-function-calling"),
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stderr is not None
-    drained = None
-    try:
-        async with asyncio.timeout(120):
-            found = None
-            while not found:
-                line = (await process.stderr.readline()).decode(errors="replace")
-                assert line, "the server ended before it listened"
-                found = re.search(r"running on (http://\S+)", line)
-        drained = asyncio.create_task(process.stderr.read())
-        yield found[1]
-    finally:
-        process.kill()
-        await process.wait()
-        if drained:
-            await drained
+    async with llama_server(8192, "--chat_format", "chatml-function-calling") as address:
+        yield address
 
 
 @pytest.fixture

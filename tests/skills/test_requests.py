@@ -1,31 +1,11 @@
 """What people say to a speaker, and what of it a skill does. The sentences are in requests.csv."""
 
-import csv
-import json
-from pathlib import Path
-from typing import Any, NamedTuple
-
 import pytest
 
 from firmware_app.skills.building import World, build
 from firmware_app.skills.registry import Skills
 from tests.skills.conftest import DrivenClock
-
-
-class Request(NamedTuple):
-    """tool: the one that is meant; empty where it is a question for the language model."""
-
-    text: str
-    tool: str
-    arguments: dict[str, Any]
-
-
-def requests() -> list[Request]:
-    with (Path(__file__).parent / "requests.csv").open(newline="", encoding="utf-8") as file:
-        return [
-            Request(row["text"], row["tool"], json.loads(row["arguments"] or "{}"))
-            for row in csv.DictReader(file)
-        ]
+from tests.skills.requested import Request, assert_reached, requests
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +20,7 @@ FOR_THE_MODEL = [request for request in requests() if not request.tool]
 
 @pytest.mark.parametrize("request_", FOR_SKILLS, ids=lambda request: request.text)
 def test_a_skill_is_reached_with_the_right_arguments(skills: Skills, request_: Request) -> None:
-    understood = skills.understand(request_.text)
-    assert understood
-    assert understood.call
-    assert (understood.call.tool, understood.call.arguments) == (
-        request_.tool,
-        request_.arguments,
-    )
+    assert_reached(skills, request_)
 
 
 @pytest.mark.parametrize("request_", FOR_THE_MODEL, ids=lambda request: request.text)

@@ -1,10 +1,5 @@
 """Echo in Spanish: what is asked of it, and what it says."""
 
-import csv
-import json
-from pathlib import Path
-from typing import Any, NamedTuple
-
 import pytest
 
 from firmware_app.settings import Settings
@@ -13,28 +8,14 @@ from firmware_app.skills.registry import Skills
 from firmware_app.skills.timers.store import Alerts
 from firmware_app.state import StateStore
 from tests.skills.conftest import DrivenClock, Speaker
+from tests.skills.requested import Request, assert_reached, requests
 
 SPANISH = Settings(language="es")
 
 
-class Request(NamedTuple):
-    """tool: the one that is meant; empty where it is a question for the language model."""
-
-    text: str
-    tool: str
-    arguments: dict[str, Any]
-
-
-def requests() -> list[Request]:
-    with (Path(__file__).parent / "requests_es.csv").open(newline="", encoding="utf-8") as file:
-        return [
-            Request(row["text"], row["tool"], json.loads(row["arguments"] or "{}"))
-            for row in csv.DictReader(file)
-        ]
-
-
-FOR_SKILLS = [request for request in requests() if request.tool]
-FOR_THE_MODEL = [request for request in requests() if not request.tool]
+REQUESTS = requests("requests_es.csv")
+FOR_SKILLS = [request for request in REQUESTS if request.tool]
+FOR_THE_MODEL = [request for request in REQUESTS if not request.tool]
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +31,7 @@ def skills(clock: DrivenClock, state: StateStore) -> Skills:
 
 @pytest.mark.parametrize("request_", FOR_SKILLS, ids=lambda request: request.text)
 def test_a_skill_is_reached_with_the_right_arguments(listener: Skills, request_: Request) -> None:
-    understood = listener.understand(request_.text)
-    assert understood
-    assert understood.call
-    assert (understood.call.tool, understood.call.arguments) == (
-        request_.tool,
-        request_.arguments,
-    )
+    assert_reached(listener, request_)
 
 
 @pytest.mark.parametrize("request_", FOR_THE_MODEL, ids=lambda request: request.text)
