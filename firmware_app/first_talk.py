@@ -18,11 +18,15 @@ async def tell_once(
     flag = state / FLAG
     if not await asyncio.to_thread(flag.exists):
         return
-    async for event in events.listen():
-        if isinstance(event, ReplyEnded) and event.status is Status.COMPLETE:
-            if saved() is not Saved.SAVED:
-                continue
-            with contextlib.suppress(EchoError):  # then after the next answer
-                await say()
-                await asyncio.to_thread(flag.unlink, missing_ok=True)
-                return
+    listener = events.listen()
+    try:
+        async for event in listener:
+            if isinstance(event, ReplyEnded) and event.status is Status.COMPLETE:
+                if saved() is not Saved.SAVED:
+                    continue
+                with contextlib.suppress(EchoError):  # then after the next answer
+                    await say()
+                    await asyncio.to_thread(flag.unlink, missing_ok=True)
+                    return
+    finally:
+        events.unlisten(listener)

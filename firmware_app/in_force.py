@@ -5,7 +5,7 @@ from firmware_app.settings_checks import KNOWN, Value
 from firmware_app.settings_layers import value_of
 
 # Read once, when the process starts; engines and devices are made anew within it.
-OF_THE_PROCESS = ("paths.", "log.", "history.", "web.", "device.", "light.")
+OF_THE_PROCESS = ("paths.", "log.", "history.", "web.", "device.")
 
 
 def changed_names(before: Settings, after: Settings) -> list[str]:
