@@ -7,13 +7,14 @@ import pytest
 
 from firmware_app.audio.wav import read_wav
 from firmware_app.dialogue.likeness import plain
+from firmware_app.dialogue.spoken import spoken
 from firmware_app.engines import Engines
 from firmware_app.engines.espeak import Espeak
 from firmware_app.engines.whisper import WhisperRecogniser
 from firmware_app.events import Notice, ToolUsed, TurnTraced, WakeWordHeard
 from firmware_app.frames import SAMPLE_RATE, Samples
 from firmware_app.settings import ModelSettings, Settings
-from tests.journeys.conftest import QUESTION, Tell
+from tests.journeys.conftest import QUESTION, Story, Tell
 
 pytestmark = [pytest.mark.journey, pytest.mark.usefixtures("base_model")]
 
@@ -38,6 +39,19 @@ def heard(engines: Engines, samples: Samples) -> str:
     return plain(engines.recogniser.transcribe(samples).text)
 
 
+async def likeness_of_sound(story: Story, text: str) -> float:
+    """0 to 1: how well what was played agrees with the voice's own saying of the text.
+
+    Whisper base makes too little of espeak-ng's times of day to be asked.
+    """
+    saying = story.engines.voice.say(spoken(text, "es"))
+    voice = np.concatenate([piece async for piece in saying]).astype(float)
+    played = story.sink.samples.astype(float)
+    likeness = np.correlate(played, voice, "valid") if len(played) >= len(voice) else np.zeros(1)
+    energy = np.linalg.norm(voice) * np.linalg.norm(played)
+    return float(likeness.max() / energy)
+
+
 async def test_the_time_is_asked_and_told_in_spanish(tell: Tell) -> None:
     asked = await said("Dime la hora, por favor.", "es+miguel")
     async with tell([asked], settings=SPANISH) as story:
@@ -50,8 +64,8 @@ async def test_the_time_is_asked_and_told_in_spanish(tell: Tell) -> None:
             story.answers[0],
         )
         assert story.engines.voice.name == "espeak-ng es"
-        told = heard(story.engines, story.sink.samples)
-        assert "son las" in told or "es la" in told
+        assert await likeness_of_sound(story, story.answers[0]) > 0.5
+        assert await likeness_of_sound(story, "Temporizador de 20 minutos en marcha.") < 0.3
         assert not story.all(Notice)
 
 
