@@ -45,6 +45,7 @@ GATE_STEPS = 15  # steps it stays open after the last sound
 FLOOR_RISE_DB = 0.1  # a step; 1.25 dB a second: a fan that starts is forgotten in seconds
 FLOOR_FOLLOW = 0.05  # share of the way to the level that the floor takes a step
 FLOOR_DROP = 0.3  # the same where the level is 6 dB below: a sound has ended
+LEAST_FLOOR = 3.0  # in 10 dB: noise at -84 dB of full scale; no microphone is quieter, zeros are
 
 
 def onnx_session(path: Path) -> Any:  # noqa: ANN401 - the runtime has no types
@@ -123,11 +124,12 @@ class Gate:
             self._first = False
             return True
         if self._floor is None:
-            self._floor = level
+            self._floor = np.maximum(level, LEAST_FLOOR)
         above = level - self._floor
         loud = int(np.count_nonzero(above > GATE_DB / 10))
         follow = np.where(above < -0.6, FLOOR_DROP, FLOOR_FOLLOW)
-        self._floor = self._floor + np.minimum(above * follow, FLOOR_RISE_DB / 10)
+        floor = self._floor + np.minimum(above * follow, FLOOR_RISE_DB / 10)
+        self._floor = np.maximum(floor, LEAST_FLOOR)
         self._open = GATE_STEPS if loud >= GATE_BANDS else max(0, self._open - 1)
         return self._open > 0
 

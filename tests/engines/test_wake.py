@@ -181,6 +181,15 @@ def test_the_gate_changes_no_detection_and_rests_in_steady_noise(
     assert all(step is None for step in steps[50:])
 
 
+def test_the_gate_soon_rests_after_a_microphone_that_began_with_zeros(
+    features: FeatureModels,
+) -> None:
+    stream = FeatureStream(features)
+    sound = np.concatenate((np.zeros(SAMPLE_RATE, np.int16), room(35, 60)))
+    steps = [stream.feed(sound[i : i + 1280]) for i in range(0, len(sound) - 1280, 1280)]
+    assert all(step is None for step in steps[-25:])
+
+
 def test_a_raised_threshold_is_in_force_at_once(features: FeatureModels, hey_echo: Head) -> None:
     settings = replace(WakeSettings(), threshold=0.5, speaking_threshold_raise=0.2)
     wake = OpenWakeWord(features, [hey_echo], settings, second_stage=False)
