@@ -19,7 +19,7 @@ from statistics import median, quantiles
 
 from firmware_app.history.clock import SystemClock
 from firmware_app.history.records import Moment, NewConversation, NewEntry, title_of
-from firmware_app.history.schema import open_history
+from firmware_app.history.schema import LAST_ENTRY, open_history
 from firmware_app.history.store import Store
 from firmware_app.history.writer import Job
 from firmware_app.sqlite import Connection, checkpoint
@@ -88,6 +88,7 @@ def build(path: Path, conversations: int, talk: Talk) -> list[str]:
         checkpoint(connection)
         if first % 10_000 == 0 and conversations > SMALL:
             print(f"  built {first} of {conversations} conversations", flush=True)
+    connection.execute(LAST_ENTRY)
     connection.close()
     return uuids
 
@@ -145,6 +146,7 @@ async def drive(path: Path, uuids: list[str], talk: Talk) -> Figures:
         1000,
         lambda: store.conversations(OWNER, before=chance.randint(2, newest), limit=20),
     )
+    await figures.measure("the eight latest", 1000, lambda: store.latest(OWNER, 8))
     await figures.measure(
         "open conversation", 1000, lambda: store.page(OWNER, chance.choice(uuids), limit=10)
     )

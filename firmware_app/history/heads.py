@@ -65,6 +65,17 @@ def heads(
     return [_head(row) for row in rows]
 
 
+def latest(connection: Connection, owner: str, limit: int) -> list[Head]:
+    """Voice and chat conversations, the one with the latest entry first."""
+    rows = fetch(
+        connection,
+        f"SELECT {_COLUMNS}, {_ABOUT} FROM conversations c"  # noqa: S608 - names of our own
+        " WHERE c.owner = ?3 AND c.kind <> 'pane' ORDER BY c.latest DESC LIMIT ?4",
+        (FIRST_WORDS, CARRIED_ON, owner, limit),
+    )
+    return [_head(row) for row in rows]
+
+
 def head(connection: Connection, owner: str | None, uuid: str) -> Head:
     """Raises NoConversationError."""
     rows = fetch(

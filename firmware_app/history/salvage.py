@@ -37,6 +37,7 @@ def add_readable(sources: Sequence[Path], target: Path) -> None:
                 " (SELECT coalesce(max(entry_number), 0) + 1 FROM entries"
                 "  WHERE conversation_uuid = uuid))"
             )
+            fresh.execute(schema.LAST_ENTRY)
             make_index_anew(fresh)
         fresh.pragma("journal_mode", "DELETE")  # one file, with no log beside it
 

@@ -68,7 +68,19 @@ CREATE TABLE images (
     PRIMARY KEY (entry_id, part)
 );
 """
-_STEPS = (_SCHEMA_1, _SCHEMA_2)  # step n makes schema n + 1 out of schema n
+# The id of its last entry, which grows with every one that is written whatever the clock says.
+LAST_ENTRY = """
+UPDATE conversations SET latest = coalesce((
+    SELECT id FROM entries WHERE conversation_uuid = conversations.uuid
+    ORDER BY entry_number DESC LIMIT 1
+), 0)
+"""
+_SCHEMA_3 = f"""
+ALTER TABLE conversations ADD COLUMN latest INTEGER NOT NULL DEFAULT 0;
+{LAST_ENTRY};
+CREATE INDEX conversations_latest ON conversations (owner, latest) WHERE kind <> 'pane';
+"""
+_STEPS = (_SCHEMA_1, _SCHEMA_2, _SCHEMA_3)  # step n makes schema n + 1 out of schema n
 VERSION = len(_STEPS)
 
 

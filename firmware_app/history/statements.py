@@ -22,6 +22,7 @@ from firmware_app.history.records import (
     title_of,
 )
 from firmware_app.history.rows import conversation_of, fetch, last_exchanges
+from firmware_app.history.schema import LAST_ENTRY
 from firmware_app.sqlite import Connection
 
 RESTARTED = "Echo restarted here; the last message or action may be missing."
@@ -98,8 +99,9 @@ def write(connection: Connection, entry: NewEntry, at: Moment) -> None:
         ],
     )
     connection.execute(
-        "UPDATE conversations SET next_entry = ?, updated = coalesce(?, updated) WHERE uuid = ?",
-        (entry.number + 1, at.created, entry.conversation),
+        "UPDATE conversations SET next_entry = ?, updated = coalesce(?, updated), latest = ?"
+        " WHERE uuid = ?",
+        (entry.number + 1, at.created, identity, entry.conversation),
     )
 
 
@@ -348,6 +350,7 @@ def _delete_entries(connection: Connection, uuid: str, numbers: tuple[int, ...])
         (uuid, which),
     )
     connection.execute(f"DELETE {chosen}", (uuid, which))
+    connection.execute(f"{LAST_ENTRY} WHERE uuid = ?", (uuid,))
     connection.execute(
         "UPDATE conversations SET summary = '', summary_through = 0"
         " WHERE uuid = ? AND summary_through >= ?",

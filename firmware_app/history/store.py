@@ -285,6 +285,10 @@ class Store:
         """As `conversations`, with what a list shows besides."""
         return await self._readers.read(lambda c: heads.heads(c, owner, before, limit, kind))
 
+    async def latest(self, owner: str, limit: int) -> list[Head]:
+        """Voice and chat conversations, the one with the latest entry first."""
+        return await self._readers.read(lambda c: heads.latest(c, owner, limit))
+
     async def head(self, owner: str | None, uuid: str) -> Head:
         return await self._readers.read(lambda c: heads.head(c, owner, uuid))
 

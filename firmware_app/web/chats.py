@@ -37,6 +37,7 @@ class Chats:
         one = "/api/chats/{uuid}"
         return [
             web.get("/api/chats", self._list, allow_head=False),
+            web.get("/api/chats/latest", self._latest, allow_head=False),
             web.post("/api/chats/search", self._search),
             web.get(one, self._thread, allow_head=False),
             web.patch(one, self._rename),
@@ -53,6 +54,11 @@ class Chats:
         kind = _kind(fields.optional_choice("kind", KINDS))
         heads = await self._parts.store.heads(owner_of(request), before, limit + 1, kind)
         return answer({"chats": [_head(h) for h in heads[:limit]], "more": len(heads) > limit})
+
+    async def _latest(self, request: web.Request) -> web.Response:
+        limit = whole(query(request, "limit"), "limit", at_most=MOST, default=PAGE)
+        heads = await self._parts.store.latest(owner_of(request), limit)
+        return answer({"chats": [_head(head) for head in heads]})
 
     async def _search(self, request: web.Request) -> web.Response:
         fields = await body(request, "q", "kind")

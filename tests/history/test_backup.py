@@ -153,7 +153,7 @@ async def test_a_newer_backup_is_refused(store: Store, tmp_path: Path) -> None:
     connection.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (VERSION + 1,))
     connection.close()
 
-    with pytest.raises(StorageError, match="schema 3") as refusal:
+    with pytest.raises(StorageError, match=f"schema {VERSION + 1}") as refusal:
         await store.restore(path, replace=True)
     assert refusal.value.code == "history-newer"
     assert len(await store.conversations(None)) == 1

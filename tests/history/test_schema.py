@@ -44,6 +44,16 @@ async def test_conversations_of_the_first_schema_are_listed_as_chats(
     assert await store.image("ann", BAKERY, 4, 1) == picture
 
 
+async def test_the_latest_of_an_older_schema_are_known(open_store: Open, history: Path) -> None:
+    make_first(history)
+    connection = apsw.Connection(str(history))
+    connection.execute("UPDATE conversations SET owner = 'ann'")
+    connection.close()
+    store = await open_store()
+    latest = [head.conversation.title for head in await store.latest("ann", 8)]
+    assert latest == ["how far is the moon", "when does the bakery open"]
+
+
 async def test_a_new_history_has_the_same_tables_as_one_brought_up_to_date(tmp_path: Path) -> None:
     make_first(tmp_path / "old" / "history.db")
     schemas = []
@@ -72,7 +82,7 @@ async def test_a_newer_history_is_refused_untouched_with_the_version_that_wrote_
     connection.close()
     before = bytes_in(history)
 
-    with pytest.raises(StorageError, match=r"Hey Echo 9\.7\.5 \(schema 3\)") as refusal:
+    with pytest.raises(StorageError, match=r"Hey Echo 9\.7\.5 \(schema 4\)") as refusal:
         await open_store()
 
     assert refusal.value.code == "history-newer"
@@ -86,7 +96,7 @@ async def test_a_newer_history_is_left_alone_even_with_its_log_beside_it(
     await store.start(NewConversation("chat", "ann", "from the future"))
     await store.close()
     writing = apsw.Connection(str(history))
-    writing.execute("UPDATE meta SET value = '3' WHERE key = 'schema_version'")
+    writing.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (VERSION + 1,))
     crashed = tmp_path / "crashed" / "history.db"  # as a crash would leave it: with a log
     crashed.parent.mkdir()
     for suffix in ("", "-wal"):
@@ -95,7 +105,7 @@ async def test_a_newer_history_is_left_alone_even_with_its_log_beside_it(
     log = crashed.with_name("history.db-wal")
     before = (crashed.read_bytes(), log.read_bytes())
 
-    with pytest.raises(StorageError, match="schema 3"):
+    with pytest.raises(StorageError, match=f"schema {VERSION + 1}"):
         await open_store(crashed)
 
     assert (crashed.read_bytes(), log.read_bytes()) == before

@@ -98,6 +98,30 @@ async def test_the_list_is_newest_first_and_pages_by_creation_number(store: Stor
     assert len(await store.conversations(None)) == 8
 
 
+async def test_the_latest_are_those_with_the_latest_entry_whatever_the_clock_says(
+    open_store: Open,
+) -> None:
+    clock = FakeClock()
+    store = await open_store(clock=clock)
+    bread, _, rome = (say(store, f"about {what}", "Yes.") for what in ("bread", "trees", "rome"))
+    build = NewConversation("pane", "ann", "build")
+    await store.start(build)
+    await add(store, build.uuid, 1, "build")
+
+    async def latest() -> list[str]:
+        return [head.conversation.title for head in await store.latest("ann", 8)]
+
+    assert await latest() == ["about rome", "about trees", "about bread"]
+    assert await store.latest("ben", 8) == []
+    clock.trusted = False
+    await add(store, bread, 3, "and rolls")
+    assert await latest() == ["about bread", "about rome", "about trees"]
+    await store.delete_entries("ann", bread, frozenset({3}))
+    assert await latest() == ["about rome", "about trees", "about bread"]
+    await store.delete_last_exchange("ann", rome)
+    assert await latest() == ["about trees", "about bread", ""]
+
+
 async def test_older_entries_are_loaded_page_by_page(store: Store) -> None:
     uuid = say(store, "one", "two")
     for number in range(3, 12):

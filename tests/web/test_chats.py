@@ -8,7 +8,7 @@ import pytest
 from firmware_app.history.records import Image, NewConversation, NewEntry
 from firmware_app.web.chats import safe_name
 from tests.web.phone import Phone
-from tests.web.stand import PNG, Stand
+from tests.web.stand import OWNER, PNG, Stand
 
 
 async def listed(phone: Phone, query: str = "") -> list[dict[str, Any]]:
@@ -42,6 +42,19 @@ async def test_older_ones_are_loaded_from_a_number_on(phone: Phone) -> None:
     rest = (await phone.get(f"/api/chats?limit=3&before={first['chats'][-1]['number']}")).body
     assert [c["title"] for c in rest["chats"]] == ["How many people live in Lima?"]
     assert not rest["more"]
+
+
+async def test_the_latest_have_what_was_talked_in_last_and_no_panes(
+    phone: Phone, there: Stand
+) -> None:
+    older = await named(phone, "How many people live in Lima?")
+    number = (await there.store.carry_on(OWNER, older)).conversation.next_entry
+    await there.store.write(NewEntry(older, number, "user", ("And in Cusco?",)))
+    await there.store.end(older)
+    chats = (await phone.get("/api/chats/latest?limit=2")).body["chats"]
+    assert [c["title"] for c in chats] == ["How many people live in Lima?", "Sums, many of them"]
+    everything = (await phone.get("/api/chats/latest")).body["chats"]
+    assert "pane" not in {c["kind"] for c in everything}
 
 
 async def test_a_thread_has_its_entries_with_status_mode_and_confidence(phone: Phone) -> None:

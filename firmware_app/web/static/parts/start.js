@@ -10,7 +10,6 @@ import {toggle} from "./controls.js";
 import {attempt} from "./dialog.js";
 
 const LATEST = 8;
-const CANDIDATES = 12; // of each kind: the list comes in the order of their beginning
 const SAVE = "voice.save_conversations";
 
 // Whether there is nothing to follow, but something to begin.
@@ -96,15 +95,8 @@ export function startCard(signal) {
 
 async function listLatest(list, signal) {
   try {
-    const found = await Promise.all(
-      ["voice", "chat"].map((kind) =>
-        api.get(api.query("/api/chats", {kind, limit: CANDIDATES}), signal),
-      ),
-    );
-    const chats = found
-      .flatMap((page) => page.chats)
-      .sort((a, b) => (b.updated ?? 0) - (a.updated ?? 0) || b.number - a.number);
-    list.replaceChildren(...chats.slice(0, LATEST).map((chat) => chatRow(chat)));
+    const {chats} = await api.get(api.query("/api/chats/latest", {limit: LATEST}), signal);
+    list.replaceChildren(...chats.map((chat) => chatRow(chat)));
     if (!chats.length) list.append(h("li", {class: "empty"}, t("nothing yet")));
   } catch (error) {
     if (!signal.aborted) list.replaceChildren(h("li", {class: "empty"}, error.message));
