@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -16,7 +17,7 @@ IN_CI = bool(os.environ.get("CI"))
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 
 
-def absent(what: str) -> None:
+def absent(what: str) -> NoReturn:
     """Without its material a test is skipped, but in CI that is a failure."""
     if IN_CI:
         pytest.fail(what)

@@ -53,6 +53,26 @@ WAITING = 4096  # events between rooms and the page; they are taken at the loop'
 AT_ONCE = 16  # phones that are written to before the loop's other work has its turn
 FOLLOWERS_OF_ONE = 12  # streams of one phone
 
+EVENTS = (
+    "ready",
+    "state",
+    "partial",
+    "entry",
+    "clause",
+    "reply",
+    "dropped",
+    "tool",
+    "notice",
+    "opened",
+    "saved",
+    "forgotten",
+    "mode",
+    "mute",
+    "setting",
+    "ringing",
+    "revoked",
+)
+
 _COMMENT = b": still here\n\n"
 
 
@@ -252,7 +272,9 @@ class Streams:
             case TurnDropped(outcome):
                 return [(mine, "dropped", {"outcome": outcome})]
             case Notice(code, text):
-                return [(None, "notice", {"code": code, "text": text})]
+                room = self._parts.loaded().settings.dialogue.owner
+                to = room if code == "alarm-missed" else None  # it names what did not ring
+                return [(to, "notice", {"code": code, "text": text})]
             case ToolUsed(name, text):
                 return [(mine, "tool", {"name": name, "text": text})]
             case ConversationOpened(uuid, owner, title):

@@ -9,6 +9,7 @@ from firmware_app.events import Mode, Saved, State, Status
 from firmware_app.web.answers import answer
 from firmware_app.web.asked import LARGEST
 from firmware_app.web.chats import FORMATS, IMAGES, KINDS, LONGEST_SEARCH, MOST
+from firmware_app.web.live import EVENTS
 from firmware_app.web.pairings import LONGEST_NAME
 from firmware_app.web.problems import MEDIA_TYPE
 from firmware_app.web.settings import SHOWN
@@ -120,6 +121,7 @@ SCHEMAS: Schema = {
     ),
     "Chat": _object(**_CHAT),
     "Chats": _object(chats=_list(_ref("Chat")), more=TRUTH),
+    "Latest": _object(chats=_list(_ref("Chat"))),
     "Thread": _object(
         chat=_object(**_FULL_CHAT),
         entries=_list(_object({"tool": {}}, **_ENTRY, images=_list(WHOLE))),
@@ -309,6 +311,13 @@ PATHS: Schema = {
             _query(**_PAGING, kind=_enum(KINDS)),
         )
     },
+    "/api/chats/latest": {
+        "get": _operation(
+            "Spoken and typed conversations, the one with the latest entry first",
+            {"200": _json("Latest")},
+            _query(limit=_PAGING["limit"]),
+        )
+    },
     "/api/chats/search": {
         "post": _operation(
             "Conversations in which the words were said, newest first",
@@ -441,7 +450,7 @@ PATHS: Schema = {
             "What happens, as Server-Sent Events; Last-Event-ID goes on after a gap",
             {
                 "200": {
-                    "description": "Without an end.",
+                    "description": f"Without an end. Events: {', '.join(EVENTS)}.",
                     "content": {"text/event-stream": {"schema": TEXT}},
                 }
             },

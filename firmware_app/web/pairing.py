@@ -74,7 +74,7 @@ class PairingRoutes:
     async def _pair(self, request: web.Request) -> web.Response:
         fields = await body(request, "code", "name")
         tried = fields.text("code", 20).replace(" ", "").replace("-", "")
-        name = " ".join((fields.optional_text("name", LONGEST_NAME) or "").split())
+        name = _name(fields.optional_text("name", LONGEST_NAME) or "")
         owner = self._codes.take(tried)
         token = await self._pairings.add(owner, name)
         if before := request.get(PAIRING):  # a phone that pairs anew has one session, the new one
@@ -104,6 +104,11 @@ class PairingRoutes:
         if not await self._pairings.revoke(int(number), request[PAIRING].owner):
             raise not_found()
         return done()
+
+
+def _name(text: str) -> str:
+    """Of a phone, as it is shown; terminals must not be made to obey it."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _shown(pairing: Pairing, *, current: bool) -> dict[str, Any]:

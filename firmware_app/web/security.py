@@ -12,6 +12,7 @@ from firmware_app.web.parts import Parts
 from firmware_app.web.problems import WebError
 
 PAIRING: Final = web.RequestKey("pairing", Pairing)
+RENEWED: Final = web.RequestKey("renewed", str)  # the token, where its cookie is to be given anew
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 OPEN_PATHS = frozenset({"/", "/plain", "/healthz", "/api/status", "/api/session", "/api/pair"})
 STATIC = "/static/"
@@ -62,6 +63,14 @@ class Cookies:
             httponly=True,
             samesite="Strict",
         )
+
+    async def renew(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
+        """Before an answer goes out, the live events among them: they are all that some ask for."""
+        token = request.get(RENEWED)
+        if token and self.name not in response.cookies:
+            fresh = web.Response()  # the cookies of the answer are headers already
+            self.give(fresh, token)
+            response.headers.add("Set-Cookie", fresh.cookies[self.name].OutputString())
 
     def take(self, response: web.StreamResponse) -> None:
         response.del_cookie(
@@ -120,16 +129,14 @@ class Guard:
             pairing = self._pairings.of_token(token) if token else None
             if token and pairing:
                 request[PAIRING] = pairing
-                renewed = self._pairings.use(token)
+                if self._pairings.use(token):
+                    request[RENEWED] = token
             elif request.path not in OPEN_PATHS and not request.path.startswith(STATIC):
                 raise WebError(
                     "not-paired", "This phone is not paired.", "Pair it: hey-echo pair", status=401
                 )
-            response: web.StreamResponse = await handler(request)
-            new = response.prepared or self._cookies.name in response.cookies
-            if token and pairing and renewed and not new:
-                self._cookies.give(response, token)
-            return response
+            result: web.StreamResponse = await handler(request)
+            return result
 
         return check
 

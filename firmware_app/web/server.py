@@ -140,7 +140,7 @@ class WebServer:
         application.middlewares.extend(
             [problems.middleware, Limits().middleware, guard.host, guard.origin, guard.session]
         )
-        application.on_response_prepare.append(security.add_headers)
+        application.on_response_prepare.extend([security.add_headers, cookies.renew])
         parts = self.parts
         self.routes = [
             *Static().routes(),

@@ -97,14 +97,19 @@ class Phone:
         return texts
 
 
-@asynccontextmanager
-async def chromium() -> AsyncIterator[Browser]:
+def chromium_path() -> str:
     path = shutil.which("chromium")
     if path is None:
         absent("there is no chromium: sudo apt-get install chromium")
+    return path
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=path, args=[f"--host-resolver-rules=MAP {OTHER_NAME} 127.0.0.1"]
+            executable_path=chromium_path(),
+            args=[f"--host-resolver-rules=MAP {OTHER_NAME} 127.0.0.1"],
         )
         yield browser
         await browser.close()
@@ -126,7 +131,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stand
 @pytest_asyncio.fixture(loop_scope="package")
 async def there(stage: Stand) -> Stand:
     """The server, with nothing said yet and the microphone open."""
-    stage.live.muted_by_button = False
+    stage.live.muted_by_button, stage.live.pace = False, 0.05
     stage.live.stop()
     await stage.live.set_muted(False)
     await stage.live.begin(OWNER, chat=None, new=True, save=True, mode=Mode.VOICE)

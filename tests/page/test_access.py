@@ -127,6 +127,99 @@ async def test_large_text_is_cut_off_nowhere(phones: Phones, there: Stand, size:
     await expect(phone.button("Send")).to_be_in_viewport()
 
 
+async def test_letters_of_twice_the_size_leave_everything_within_reach(
+    phones: Phones, there: Stand
+) -> None:
+    """What head and foot leave no room for is scrolled to, and lies under nothing."""
+    phone = await phones()
+    await there.live.wake("How old is the moon?")
+    kept = await there.store.conversations(OWNER, limit=100)
+    lima = next(one.uuid for one in kept if "Lima" in one.title)
+    larger = "document.documentElement.style.fontSize = '200%'"
+    await phone.open()
+    await phone.page.evaluate(larger)
+    await expect(phone.entries("assistant")).to_have_count(1)
+    for _ in ("opened", "closed"):
+        await phone.button("Volume").click()
+    await phone.type("Can you read this?")
+    await expect(phone.entries("user")).to_have_count(2)
+    await expect(phone.entries("assistant")).to_have_count(2)
+    await expect(phone.entries("assistant").last).to_be_in_viewport()
+    await phone.open(f"chat/{lima}")
+    await phone.page.get_by_text("Usage and cost").click()
+    await expect(phone.page.get_by_text("Cost: unavailable.")).to_be_visible()
+    await phone.entries("user").first.scroll_into_view_if_needed()
+    await expect(phone.entries("user").first).to_be_in_viewport()
+    await phone.button("Delete").click()
+    await phone.page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    await expect(phone.button("Continue with Echo")).to_be_in_viewport()
+
+
+SMALLEST_TARGET = 44  # CSS pixels: Web Content Accessibility Guidelines 2.2, 2.5.5
+
+
+async def small_targets(page: Page) -> list[str]:
+    """Whatever can be tapped and is too small for a thumb; a label counts with its control."""
+    found: list[str] = await page.evaluate(
+        """least => [...document.querySelectorAll("button, a, summary, textarea, input, label")]
+            .filter(element => element.checkVisibility() && !element.closest(".unseen"))
+            .filter(element => !element.matches("label input, label:not(:has(input))"))
+            .map(element => [element, element.getBoundingClientRect()])
+            .filter(([, {width, height}]) => Math.min(width, height) < least - 0.5)
+            .map(([element, {width, height}]) =>
+                `${element.outerHTML.slice(0, 100)}: ${width.toFixed()} x ${height.toFixed()}`)""",
+        SMALLEST_TARGET,
+    )
+    return found
+
+
+async def test_everything_is_large_enough_for_a_thumb(phones: Phones, there: Stand) -> None:
+    phone, stranger = await phones(), await phones(None)
+    await stranger.open()
+    await expect(stranger.page.locator("h1")).to_be_visible()
+    small = {"pair": await small_targets(stranger.page)}
+    await phone.open()
+    await expect(phone.page.locator(".latest .chat").first).to_be_visible()
+    small["start"] = await small_targets(phone.page)
+    await there.live.wake("How old is the moon?")
+    await phone.button("Volume").click()
+    await expect(phone.page.get_by_role("button", name="for Echo")).to_be_visible()
+    small["live"] = await small_targets(phone.page)
+    kept = await there.store.conversations(OWNER, limit=100)
+    letter = next(one.uuid for one in kept if "landlord" in one.title)
+    sums = next(one.uuid for one in kept if "Sums" in one.title)
+    for place in ("history", "settings", f"chat/{sums}", f"chat/{letter}"):
+        await phone.open(place)
+        await expect(phone.page.locator(".chat, .phones li, .entry").first).to_be_visible()
+        small[place] = await small_targets(phone.page)
+    for name in ("Rename", "Export", "Delete"):
+        await phone.button(name).click()
+        small[name] = await small_targets(phone.page)
+        await phone.page.keyboard.press("Escape")
+    await phone.button("Continue with Echo").click()
+    await expect(phone.button("Continue")).to_be_visible()
+    small["continue"] = await small_targets(phone.page)
+    await phone.button("Continue").click()
+    await expect(phone.page.locator(".continued")).to_be_visible()
+    small["continued"] = await small_targets(phone.page)
+    await phone.page.goto(f"{there.url}/plain/{sums}")
+    small["plain"] = await small_targets(phone.page)
+    assert {view: found for view, found in small.items() if found} == {}
+
+
+async def test_an_address_that_leads_nowhere_shows_a_view_all_the_same(
+    phones: Phones, there: Stand
+) -> None:
+    phone = await phones()
+    phone.expects_refusals = True
+    for place in ("constructor", "toString/x", "__proto__", "chat/%", "chat/%E0%A4%A", "chat", "?"):
+        await phone.open(place)
+        await expect(phone.page.locator("main h1")).to_be_visible()
+        await expect(phone.page.locator("main h1")).not_to_have_text("…")
+    await phone.open("history")
+    await expect(phone.page.locator(".chat").first).to_be_visible()
+
+
 async def test_without_javascript_the_conversations_are_a_list(
     phones: Phones, there: Stand
 ) -> None:

@@ -33,6 +33,29 @@ async def test_the_code_comes_out_of_the_address_and_stays_in_no_history(
     await expect(phone.page.locator(".phones")).to_contain_text("this phone")
 
 
+async def test_a_paired_phone_that_comes_with_a_code_may_change_hands_or_stay(
+    phones: Phones, there: Stand
+) -> None:
+    phone = await phones()
+    await phone.open()
+    await expect(phone.state).to_have_text("Ready")
+    await phone.page.goto(there.pairing_url("bob"))
+    await expect(phone.page.get_by_label("Code", exact=True)).not_to_be_empty()
+    assert phone.page.url == f"{there.url}/"
+    await phone.button("Cancel").click()
+    await phone.open("history")
+    await expect(phone.page.locator(".chats")).to_contain_text("How many people live in Lima?")
+    new_tab = await phone.context.new_page()
+    await new_tab.goto(there.pairing_url("bob"))
+    await new_tab.get_by_role("button", name="Pair", exact=True).click()
+    await new_tab.get_by_role("link", name="History").click()
+    await expect(new_tab.locator(".chats")).to_contain_text("Where are my keys?")
+    await expect(new_tab.locator(".chats")).not_to_contain_text("Lima")
+    # The first tab was the other owner's: its session has ended.
+    await expect(phone.page.get_by_role("heading", name="Pair this phone")).to_be_visible()
+    await expect(phone.page.locator("body")).not_to_contain_text("Lima")
+
+
 async def test_a_stranger_sees_the_light_and_nothing_else(phones: Phones, there: Stand) -> None:
     await there.live.wake("A word of ours")
     phone = await phones(None)

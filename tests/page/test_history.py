@@ -1,10 +1,11 @@
 """Old conversations on a phone: found, read, carried on, renamed, taken away, deleted."""
 
 import asyncio
+from datetime import datetime
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from firmware_app.history.records import NewConversation, NewEntry
 from tests.page.conftest import Phone, Phones
@@ -29,6 +30,7 @@ async def test_the_list_is_newest_first_and_shows_one_kind_where_asked(
     await expect(titles.last).to_have_text(LIMA)
     await phone.page.get_by_role("radio", name="Panes").check(force=True)
     await expect(titles).to_have_text(["build"])
+    await expect(phone.page.locator(".chat .meta")).to_contain_text("under 1 min")
     await phone.page.get_by_role("radio", name="Typed").check(force=True)
     await expect(titles).to_contain_text(["A letter to the landlord"])
     await expect(phone.page.locator(".chat .mark").first).to_have_text("carried on")
@@ -101,16 +103,60 @@ async def test_a_thread_shows_how_its_answers_ended_and_what_was_heard_badly(
     await expect(phone.page.get_by_text("Cost: unavailable.")).to_be_visible()
 
 
+async def test_what_a_conversation_consumed_is_told_as_of_now(phone: Phone, there: Stand) -> None:
+    new = NewConversation("voice", OWNER, "Thirsty")
+    await there.store.start(new)
+    await there.store.write(NewEntry(new.uuid, 1, "user", ("Hello",)))
+    await phone.open(f"chat/{new.uuid}")
+    await expect(phone.entries("user")).to_have_text("Hello")
+    await there.store.write(NewEntry(new.uuid, 2, "assistant", ("Hello, you.",)))
+    await there.store.set_usage(
+        new.uuid,
+        {"engines": {"a model": {"prompt_tokens": 120, "generated_tokens": 7}}, "incomplete": True},
+    )
+    await phone.page.get_by_text("Usage and cost").click()
+    used = phone.page.locator(".used")
+    await expect(used.get_by_role("row")).to_have_text("a model120 tokens read, 7 tokens written")
+    await expect(used).to_contain_text("Cost: unavailable.")
+    await expect(used).to_contain_text("the least that was used")
+    await phone.button("Delete").click()
+    await expect(phone.page.get_by_role("dialog")).to_contain_text("all 2 entries")
+
+
+async def test_times_tell_their_day_where_it_is_not_today(phone: Phone, there: Stand) -> None:
+    new = NewConversation("voice", OWNER, "Over the years")
+    await there.store.start(new)
+    for number in range(1, 5):
+        await there.store.write(NewEntry(new.uuid, number, "user", ("Hello",)))
+    days = ((2024, 5, 17, 12, 4), (2026, 5, 16, 9, 0), (2026, 5, 17, 9, 8), (2026, 5, 18, 15, 1))
+    times = [datetime(*day).timestamp() for day in days]  # the browser's zone is this machine's
+
+    async def dated(route: Route) -> None:
+        answer = await route.fetch()
+        body = await answer.json()
+        for entry, created in zip(body["entries"], times, strict=True):
+            entry["created"] = created
+        await route.fulfill(response=answer, json=body)
+
+    await phone.page.clock.set_fixed_time(datetime(2026, 5, 18, 15, 4))
+    await phone.page.route(f"**/api/chats/{new.uuid}?limit=50", dated)
+    await phone.open(f"chat/{new.uuid}")
+    when = phone.page.locator(".thread .when")
+    await expect(when).to_have_text(
+        ["17 May 2024 12:04", "16 May 09:00", "yesterday 09:08", "15:01"]
+    )
+
+
 async def test_an_unknown_time_is_said_to_be_unknown(phone: Phone, there: Stand) -> None:
     new = NewConversation("voice", OWNER, "Before the clock")
     await there.store.start(new)
     await there.store.write(NewEntry(new.uuid, 1, "user", ("Hello",)))
 
-    async def without_time(route: object) -> None:
-        answer = await route.fetch()  # type: ignore[attr-defined]
+    async def without_time(route: Route) -> None:
+        answer = await route.fetch()
         body = await answer.json()
         body["entries"][0]["created"] = None
-        await route.fulfill(response=answer, json=body)  # type: ignore[attr-defined]
+        await route.fulfill(response=answer, json=body)
 
     await phone.page.route(f"**/api/chats/{new.uuid}?*", without_time)
     await phone.open(f"chat/{new.uuid}")
@@ -152,10 +198,22 @@ async def test_carried_on_by_typing_shows_the_last_eight_exchanges(
     await expect(whole).to_have_attribute("href", f"#/chat/{uuid}")
 
 
-async def test_the_live_page_offers_the_latest_conversations_and_no_panes(phone: Phone) -> None:
+async def test_the_live_page_offers_those_with_the_latest_exchange_and_no_panes(
+    phone: Phone, there: Stand
+) -> None:
+    talks = [NewConversation("chat", OWNER, f"Talk {n}") for n in range(9)]
+    for talk in talks:
+        await there.store.start(talk)
+        await there.store.write(NewEntry(talk.uuid, 1, "user", ("Hello",)))
+    await there.store.write(NewEntry(talks[0].uuid, 2, "user", ("Hello again",)))
+    await phone.page.reload()
     titles = phone.page.locator(".latest .title")
-    await expect(titles).to_have_count(8)
-    await expect(phone.page.locator(".latest")).not_to_contain_text("build")
+    await expect(titles).to_have_text([f"Talk {n}" for n in (0, 8, 7, 6, 5, 4, 3, 2)])
+    build = NewConversation("pane", OWNER, "A pane")
+    await there.store.start(build)
+    await there.store.write(NewEntry(build.uuid, 1, "user", ("Hello",)))
+    await phone.page.reload()
+    await expect(titles.first).to_have_text("Talk 0")
 
 
 async def test_a_new_name_is_everywhere(phone: Phone, there: Stand) -> None:

@@ -62,6 +62,24 @@ async def test_opened_in_the_middle_it_shows_what_was_said_before(
     await talk
 
 
+async def test_what_was_said_earlier_is_loaded_above_and_nothing_jumps(
+    phone: Phone, there: Stand
+) -> None:
+    there.live.pace = 0.0
+    for n in range(40):
+        await there.live.wake(f"What is {n} plus {n}")
+    await phone.page.reload()
+    entries = phone.page.locator(".thread .entry")
+    await expect(entries).to_have_count(50)
+    await phone.page.locator(".scroll").evaluate("scroll => { scroll.scrollTop = 0; }")
+    place = "() => document.querySelector('[data-number=\"31\"]').getBoundingClientRect().top"
+    before = await phone.page.evaluate(place)
+    await phone.button("Load older").evaluate("button => button.click()")
+    await expect(entries).to_have_count(80)
+    assert await phone.page.evaluate(place) == pytest.approx(before, abs=2)
+    await expect(phone.button("Load older")).to_be_hidden()
+
+
 async def test_the_microphone_is_said_to_be_off_only_when_it_is(phone: Phone, there: Stand) -> None:
     line = phone.page.locator(".microphone")
     await expect(line).to_have_text("Microphone on")
@@ -118,6 +136,7 @@ async def test_a_false_wake_can_be_told(phone: Phone, there: Stand) -> None:
 
 async def test_voice_to_text_in_the_middle_of_a_reply_and_back(phone: Phone, there: Stand) -> None:
     there.live.answers.append([f"Part {n}." for n in range(300)])
+    there.live.pace = 0.2  # it lasts longer than the patience of the test
     talk = asyncio.create_task(there.live.wake("Tell me all"))
     await expect(phone.page.locator(".now.assistant .text")).to_contain_text("Part 2.")
     await phone.page.get_by_role("radio", name="Text").check(force=True)

@@ -2,11 +2,13 @@
 
 import json
 import logging
+import re
 from typing import Any
 
 import pytest
 
 from firmware_app.web.limits import Limit
+from firmware_app.web.openapi import DOCUMENT
 from firmware_app.web.problems import WebError
 from tests.web.phone import Phone
 from tests.web.stand import Stand
@@ -139,6 +141,19 @@ async def test_a_wrong_method_names_the_right_ones(phone: Phone) -> None:
         answer = await phone.ask(method, path)
         assert answer.status == 405
         assert answer.headers["Allow"] == allowed
+
+
+@pytest.mark.parametrize("path", DOCUMENT["paths"])
+async def test_no_method_but_those_described_does_anything(phone: Phone, path: str) -> None:
+    asked = re.sub(r"{\w+}", "0", path)
+    allowed = {"HEAD"} if path == "/healthz" else set()
+    for template, methods in DOCUMENT["paths"].items():
+        if re.fullmatch(re.sub(r"{\w+}", "[^/]+", template), asked):
+            allowed |= {method.upper() for method in methods}
+    for method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PURGE"} - allowed:
+        answer = await phone.ask(method, asked)
+        assert answer.status == 405, method
+        assert set(answer.headers["Allow"].split(", ")) == allowed
 
 
 async def test_paths_lead_to_no_other_file(phone: Phone) -> None:

@@ -2,18 +2,24 @@
 
 import asyncio
 import contextlib
+import logging
+import re
 import socket
 import time
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from firmware_app.events import PartialTranscript
+from firmware_app.history.records import NewConversation, NewEntry
 from firmware_app.settings import WebSettings
 from firmware_app.web import asked, door
+from firmware_app.web.openapi import DOCUMENT
 from tests.web.phone import Phone
-from tests.web.stand import Stand, stand
+from tests.web.stand import OWNER, Stand, stand
 
 
 class Wire:
@@ -83,6 +89,52 @@ async def test_whoever_connects_and_says_nothing_is_cut_off(
     assert await (await Wire.to(there)).all() == b""
 
 
+async def test_whoever_asked_once_and_says_no_more_is_cut_off(
+    there: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "IDLE_SECONDS", 0.3)
+    wire = await Wire.to(there)
+    await wire.say(head(there, "GET", "/healthz"))
+    answer = await wire.all()
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"connection: close" not in answer.lower()
+
+
+async def test_a_handshake_that_is_never_finished_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "HANDSHAKE_SECONDS", 0.3)
+    async with stand(tmp_path, secure=True, filled=False) as there:
+        silent, halfway = [await Wire.to(there) for _ in range(2)]
+        await halfway.say(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+        assert await silent.all() == await halfway.all() == b""
+        await wait_until_gone(there)
+
+
+async def test_plain_http_where_tls_is_spoken_is_hung_up_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with stand(tmp_path, secure=True, filled=False) as there:
+        wire = await Wire.to(there)
+        await wire.say(head(there, "GET", "/"))
+        assert b"Echo" not in await wire.all()
+        await wait_until_gone(there)
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+def connections(there: Stand) -> Counter[str]:
+    """As they are counted, by address."""
+    assert there.server._door
+    return there.server._door._of
+
+
+async def wait_until_gone(there: Stand) -> None:
+    """Until no connection is counted any more: what is not taken off is never let in again."""
+    async with asyncio.timeout(5):
+        while connections(there):
+            await asyncio.sleep(0.01)
+
+
 async def test_a_body_that_trickles_is_given_up(
     there: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +158,35 @@ async def test_ten_megabytes_are_refused_before_they_are_read(there: Stand) -> N
     )
     answer = await wire.all()
     assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def path_of_nothing(template: str) -> str:
+    """A path that is well made, and leads to nothing."""
+    return re.sub(r"{\w+}", "0", template.replace("{uuid}", str(UUID(int=0))))
+
+
+async def test_ten_megabytes_are_taken_in_by_nothing(
+    there: Stand, phone: Phone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By no endpoint, a body or none; whoever goes on sending is hung up on."""
+    monkeypatch.setattr(door, "LINGER_SECONDS", 0.05)
+    cookies = "; ".join(f"{c.key}={c.value}" for c in phone.session.cookie_jar)
+    lines = (
+        f"Cookie: {cookies}",
+        "Content-Type: application/json",
+        "Accept: text/event-stream",
+        "Content-Length: 10000000",
+    )
+    for path, methods in DOCUMENT["paths"].items():
+        for method in methods:
+            if path == "/api/live":  # has no end of its own
+                continue
+            wire = await Wire.to(there)
+            await wire.say(head(there, method.upper(), path_of_nothing(path), *lines))
+            await wire.say(b" " * 100_000)
+            answer = await wire.all()
+            fitting = (b"200", b"404", b"422") if method == "get" else (b"404", b"413")
+            assert answer[9:12] in fitting, (method, path)
 
 
 async def test_a_body_without_an_end_is_refused_at_its_bound(there: Stand) -> None:
@@ -226,6 +307,33 @@ async def test_who_asks_much_and_reads_nothing_is_dropped(
 
         with pytest.raises(ConnectionError):
             await asyncio.wait_for(ask_on(), 20)
+    assert (await phone.get("/healthz")).status == 200
+
+
+async def test_who_takes_in_a_few_bytes_at_a_time_is_dropped(
+    there: Stand, phone: Phone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An export that is read as slowly as can be holds its reader no longer than silence would."""
+    monkeypatch.setattr(door, "STALLED_SECONDS", 0.3)
+    new = NewConversation("chat", OWNER, "Long")
+    await there.store.start(new)
+    for number in range(1, 41):
+        await there.store.write(NewEntry(new.uuid, number, "user", ("word " * 20_000,)))
+    cookies = "; ".join(f"{c.key}={c.value}" for c in phone.session.cookie_jar)
+    loop, address = asyncio.get_running_loop(), "127.0.0.9"
+    to = ("127.0.0.1", there.server.port)
+    with ExitStack() as stack:
+        slow = stack.enter_context(socket.create_connection(to, source_address=(address, 0)))
+        slow.setblocking(False)
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        path = f"/api/chats/{new.uuid}/export?format=txt"
+        await loop.sock_sendall(slow, head(there, "GET", path, f"Cookie: {cookies}"))
+        assert (await loop.sock_recv(slow, 16)).startswith(b"HTTP/1.1 200 ")
+        assert connections(there)[address] == 1
+        async with asyncio.timeout(20):
+            while connections(there)[address]:
+                await loop.sock_recv(slow, 16)
+                await asyncio.sleep(0.02)
     assert (await phone.get("/healthz")).status == 200
 
 

@@ -1,7 +1,10 @@
 """The live events: who hears what, and what a phone that slept is told."""
 
 import asyncio
+import re
 from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,7 @@ from firmware_app.events import (
     RingingChanged,
     State,
     StateChanged,
+    TurnDropped,
 )
 from firmware_app.web import live
 from tests.web.phone import Follow, Phone
@@ -39,6 +43,39 @@ async def test_a_spoken_exchange_is_followed_as_it_happens(there: Stand, phone: 
         await events.until("reply", status="complete")
         numbers = [int(told.id.rpartition("-")[2]) for told in events.seen]
         assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def test_the_page_and_the_documents_know_the_same_events() -> None:
+    script = (files("firmware_app.web") / "static" / "talk.js").read_text(encoding="utf-8")
+    handlers = script.partition("const HANDLERS = {")[2].partition("\n};")[0]
+    handled = re.findall(r"^  (\w+)(?:\(|:)", handlers, re.MULTILINE)
+    assert sorted(handled) == sorted(live.EVENTS)
+    page = Path(__file__).parents[2] / "docs" / "ARCHITECTURE.md"
+    told = page.read_text(encoding="utf-8").partition("GET  /api/live")[2].partition("(usage")[0]
+    named = re.findall(r"\w+", re.sub(r"{[^}]*}", "", told))
+    assert sorted(named) == sorted(live.EVENTS)
+
+
+async def test_every_event_is_told_under_a_name_that_is_documented(
+    there: Stand, phone: Phone
+) -> None:
+    async with phone.follow() as events:
+        await events.until("ready")
+        there.live.answers.append(["tool:Looked at the clock.", "It is four."])
+        await there.live.wake("What time is it?")
+        (kept,) = await there.store.conversations("home", limit=1)
+        there.events.publish(TurnDropped("not-heard"))  # type: ignore[arg-type]
+        there.events.publish(Notice("card-full", "The card is full."))
+        there.live.ring("pasta")
+        await there.live.set_muted(True)
+        await phone.put("/api/voice/mode", {"mode": "text"})
+        await phone.put("/api/settings/voice.volume", {"value": 35})
+        await phone.post("/api/voice/sessions", {"save": False, "new": True})
+        await phone.ask("DELETE", f"/api/chats/{kept.uuid}")
+        await events.until("forgotten")
+        await there.server.pairings.revoke(there.server.pairings.of_owner("home")[0].id)
+        assert await events.ended()
+        assert {told.name for told in events.seen} == set(live.EVENTS)
 
 
 async def test_others_see_the_state_and_no_word(there: Stand, phone: Phone, bob: Phone) -> None:
@@ -125,6 +162,24 @@ async def test_who_missed_too_much_begins_anew(
         assert (await events.next()).data["reset"]
 
 
+async def test_what_is_kept_for_catching_up_is_bounded_in_bytes(
+    there: Stand, phone: Phone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "LONGEST_REPLAY", 10_000)
+    async with phone.follow() as events:
+        first = await events.until("ready")
+        for n in range(6):
+            there.events.publish(PartialTranscript(f"{n} " + "word " * 400))
+        last = await events.until("partial", text="5 " + "word " * 400)
+    async with phone.follow(first.id) as events:
+        assert (await events.next()).data["reset"]
+    held = [int(told.id.rpartition("-")[2]) for told in events.seen]
+    near = f"{last.id.rpartition('-')[0]}-{held[0] - 4}"
+    async with phone.follow(near) as events:
+        told = [await events.next() for _ in range(5)]
+    assert [one.name for one in told] == ["partial"] * 4 + ["ready"]
+
+
 async def test_what_was_deleted_is_not_told_again(there: Stand, phone: Phone) -> None:
     async with phone.follow() as events:
         first = await events.until("ready")
@@ -161,6 +216,18 @@ async def test_changes_of_the_box_reach_every_phone(there: Stand, phone: Phone, 
         await events.until("setting", name="voice.volume", value=35)
         there.events.publish(Notice("card-full", "The card is full."))
         await events.until("notice", code="card-full")
+
+
+async def test_the_name_of_a_missed_alarm_is_for_the_rooms_owner(
+    there: Stand, phone: Phone, bob: Phone
+) -> None:
+    async with phone.follow() as mine, bob.follow() as theirs:
+        await theirs.until("ready")
+        there.events.publish(Notice("alarm-missed", "Ring the clinic could not ring in time."))
+        await mine.until("notice", code="alarm-missed")
+        there.events.publish(Notice("card-full", "The card is full."))
+        await theirs.until("notice", code="card-full")
+        assert "clinic" not in str(theirs.seen)
 
 
 async def test_the_name_of_a_timer_is_for_the_rooms_owner(

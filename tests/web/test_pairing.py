@@ -2,16 +2,19 @@
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from firmware_app.web import codes, pairings
 from firmware_app.web.codes import Codes
+from firmware_app.web.openapi import DOCUMENT
 from firmware_app.web.pairings import KEPT_SECONDS, NOTED_SECONDS, Pairings
 from firmware_app.web.problems import WebError
 from tests.web.phone import Phone
-from tests.web.stand import Stand
+from tests.web.stand import Stand, stand
 
 EVERYTHING = (
     ("GET", "/api/chats"),
@@ -174,7 +177,64 @@ async def test_the_cookie_is_renewed_with_use(
 ) -> None:
     assert "Set-Cookie" not in (await phone.get("/api/session")).headers
     monkeypatch.setattr(pairings, "NOTED_SECONDS", 0)
-    assert "Set-Cookie" in (await phone.get("/api/session")).headers
+    (before,) = phone.session.cookie_jar
+    renewed = await phone.get("/api/session")
+    assert f"Max-Age={KEPT_SECONDS}" in renewed.headers["Set-Cookie"]
+    async with phone.follow() as events:  # a page that wakes up asks for nothing else
+        assert before.value in events.response.headers["Set-Cookie"]
+    given = (await phone.post("/api/unpair")).headers.getall("Set-Cookie")
+    assert ["Max-Age=0" in cookie for cookie in given] == [True]  # and it is not given anew
+
+
+async def test_a_phone_cannot_give_itself_a_name_that_a_terminal_obeys(
+    there: Stand, stranger: Phone
+) -> None:
+    name = "Ann\x1b[2J\x07 \u202eenohp\u2028 2"
+    assert (await stranger.post("/api/pair", {"code": there.code(), "name": name})).status == 204
+    assert (await stranger.get("/api/session")).body["name"] == "Ann [2J enohp 2"
+
+
+async def test_nothing_on_the_network_makes_a_code(
+    there: Stand, stranger: Phone, phone: Phone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for strangers, and not for paired phones: only the button and SSH do."""
+    made: list[int] = []
+
+    def new(codes: Codes, owner: str, digits: int) -> str:
+        made.append(digits)
+        return "1" * digits
+
+    monkeypatch.setattr(Codes, "new", new)
+    asked = [
+        (method, re.sub(r"{\w+}", "0", path))
+        for path, methods in DOCUMENT["paths"].items()
+        for method in methods
+        if path not in ("/api/live", "/api/unpair")  # has no end; ends the session
+    ]
+    for who in (stranger, phone):
+        for method, path in asked:
+            async with who.session.request(
+                method, there.url + path, json={}, headers=who.origin
+            ) as answer:
+                assert answer.status < 500, path
+    assert made == []
+    await there.server.speak_code()
+    assert made == [codes.SPOKEN_DIGITS]
+
+
+async def test_two_boxes_of_one_name_keep_their_cookies_apart(
+    there: Stand, phone: Phone, tmp_path: Path
+) -> None:
+    """Browsers send the cookies of all ports of a host to each of them."""
+    (tmp_path / "other").mkdir()
+    async with stand(tmp_path / "other", filled=False) as other:
+        beside = Phone(other, phone.session)
+        assert (await beside.get("/api/chats")).status == 401
+        await beside.pair()
+        assert (await phone.get("/api/chats")).body["chats"]
+        assert (await beside.get("/api/chats")).body["chats"] == []
+        await beside.post("/api/unpair")
+        assert (await phone.get("/api/chats")).status == 200
 
 
 async def test_phones_are_listed_and_revoked_by_their_owner_alone(

@@ -120,7 +120,13 @@ async def test_the_command_line_pairs_lists_and_revokes(
     phones = await ask("pair.list")
     assert isinstance(phones, list)
     assert [(p["owner"], p["name"]) for p in phones] == [("ann", "hers")]
-    await ask("pair.revoke", id=phones[0]["id"])
+    async with stranger.follow() as events:
+        await events.until("ready")
+        began = asyncio.get_running_loop().time()
+        await ask("pair.revoke", id=phones[0]["id"])
+        assert await events.ended()
+        assert events.seen[-1].name == "revoked"
+        assert asyncio.get_running_loop().time() - began < 1
     assert (await stranger.get("/api/chats")).status == 401
     for name, args, code in (
         ("pair.revoke", {"id": phones[0]["id"]}, "no-such-phone"),

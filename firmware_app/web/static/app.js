@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import {h, icon, set, show} from "./dom.js";
 import {choose, t} from "./i18n.js";
+import "./parts/install.js";
 import {change, store} from "./store.js";
 import {Stream} from "./stream.js";
 import {heard} from "./talk.js";
@@ -21,6 +22,9 @@ const TABS = [
   ["history", "history"],
   ["settings", "settings"],
 ];
+
+// Who comes with a code wants to be paired, be it anew and for another owner.
+const hasCode = () => location.hash.startsWith("#pair=");
 
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");
@@ -41,8 +45,9 @@ async function start() {
   }
   await choose(session.language);
   change({session});
-  if (session.paired) enter();
-  else await pairing();
+  if (!session.paired) await pairing();
+  else if (hasCode()) await pairing({back: true});
+  else enter();
 }
 
 async function ready(language) {
@@ -67,7 +72,8 @@ function enter() {
   route();
 }
 
-async function pairing() {
+// back: whether there is a way back, for a phone that is paired already.
+async function pairing({back = false} = {}) {
   stream?.close();
   stream = null;
   show(nav, false);
@@ -84,7 +90,7 @@ async function pairing() {
     session: {...store.session, paired: false},
   });
   const view = await import("./views/pair.js");
-  put((signal) => view.render(main, [], signal, start))?.focus();
+  put((signal) => view.render(main, signal, {paired: start, back}))?.focus();
 }
 
 function put(render) {
@@ -99,7 +105,7 @@ let isFirst = true;
 async function route() {
   if (!store.session?.paired) return;
   const [, name = "", ...rest] = location.hash.split("/");
-  const load = VIEWS[name] ?? VIEWS[""];
+  const load = Object.hasOwn(VIEWS, name) ? VIEWS[name] : VIEWS[""];
   for (const [n, [tab]] of TABS.entries()) {
     const here = tab === (name === "chat" ? "history" : name);
     set(nav.children[n], "aria-current", here ? "page" : null);
@@ -107,7 +113,7 @@ async function route() {
   const asked = location.hash;
   const view = await load();
   if (asked !== location.hash || !store.session.paired) return;
-  const heading = await put((signal) => view.render(main, rest.map(decodeURIComponent), signal));
+  const heading = await put((signal) => view.render(main, rest, signal));
   if (!heading?.isConnected) return;
   document.title = name ? `${heading.textContent} · Echo` : "Echo";
   if (!isFirst) heading.focus({preventScroll: true});
@@ -116,8 +122,9 @@ async function route() {
 
 addEventListener("hashchange", () => {
   if (!store.session) return; // it is still being asked who this is
-  if (store.session.paired) route();
-  else pairing();
+  if (!store.session.paired) pairing();
+  else if (hasCode()) pairing({back: true});
+  else route();
 });
 document.addEventListener("unpaired", () => {
   if (store.session?.paired) pairing();

@@ -53,6 +53,20 @@ export function icon(name) {
   return svg;
 }
 
+// Either a thread scrolls or, on low screens, the whole view around it.
+export const scrolling = (thread) => [thread, thread.parentElement];
+
+export const toEnd = (thread) => {
+  for (const box of scrolling(thread)) box.scrollTop = box.scrollHeight;
+};
+
+// Runs what adds words above those that are seen; they stay where they are.
+export async function keepPlace(thread, act) {
+  const below = scrolling(thread).map((box) => box.scrollHeight - box.scrollTop);
+  await act();
+  for (const [n, box] of scrolling(thread).entries()) box.scrollTop = box.scrollHeight - below[n];
+}
+
 let announcer;
 
 // Said by a screen reader when it has said what it is saying.

@@ -26,6 +26,12 @@ export function day(seconds) {
   return date.toLocaleDateString(locale(), {day: "numeric", month: "short", year});
 }
 
+// The time, with its day where that is not today.
+export function stamp(seconds) {
+  const when = day(seconds);
+  return when.endsWith(time(seconds)) ? when : `${when} ${time(seconds)}`;
+}
+
 export function moment(seconds) {
   if (seconds === null || seconds === undefined) return t("time unknown");
   return new Date(seconds * 1000).toLocaleString(locale(), {
@@ -40,7 +46,8 @@ export function number(value, digits = 0) {
 
 // From the first to the last entry; "" where either is unknown.
 export function length(from, to) {
-  if (!from || !to || to - from < 60) return "";
+  if (!from || !to) return "";
+  if (to - from < 60) return t("under a minute");
   const minutes = Math.round((to - from) / 60);
   return minutes < 90 ? t("minutes", minutes) : t("hours", Math.round(minutes / 60));
 }

@@ -21,6 +21,7 @@ export const store = {
   started: "", // uuid of what was begun here, though nothing is said yet
   waiting: false, // begun, and not ready until a reply is answered
   messages: [], // typed and not yet entries: {key, text, number, state}
+  installPrompt: null, // what the browser would ask, where it offers to install the page
 };
 
 const watchers = new Set();

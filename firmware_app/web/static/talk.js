@@ -181,12 +181,15 @@ export async function refresh() {
   }
 }
 
-export async function older() {
+// hold(act): runs it so that what is seen stays where it is.
+export async function older(hold) {
   const first = store.conversation.entries[0];
   const page = await api.get(api.query(CURRENT, {before: first?.number}));
   if (page.uuid !== store.conversation?.uuid) return;
-  change({conversation: {...store.conversation, more: page.more}});
-  take(page.entries);
+  await hold(() => {
+    change({conversation: {...store.conversation, more: page.more}});
+    take(page.entries);
+  });
 }
 
 export async function refreshSettings() {

@@ -1,7 +1,7 @@
 // What an owner may do with a conversation that is kept.
 
 import * as api from "../api.js";
-import {h, toast} from "../dom.js";
+import {h, say, toast} from "../dom.js";
 import {moment, number} from "../format.js";
 import {t} from "../i18n.js";
 import {choice} from "./controls.js";
@@ -19,8 +19,8 @@ export function actions(chat, onRenamed) {
     ["rename", () => rename(path, chat(), onRenamed)],
     ["export", () => exportIt(path, chat())],
     ["copy", attempt(async () => copy(await asText(path)))],
-    ["share", attempt(async () => share(chat().title, await asText(path)))],
-    ["delete", () => remove(path, chat())],
+    ["share", () => shareIt(path, chat())],
+    ["delete", attempt(async () => remove(path, (await api.get(api.query(path, {limit: 1}))).chat))],
   ];
   return made
     .filter(([name]) => name !== "share" || canShare())
@@ -78,16 +78,34 @@ function remove(path, chat) {
 }
 
 async function asText(path) {
-  const response = await fetch(`${path}/export?format=txt`, {
-    credentials: "same-origin",
-    cache: "no-store",
-  });
+  let response;
+  let text;
+  try {
+    response = await fetch(`${path}/export?format=txt`, {
+      credentials: "same-origin",
+      cache: "no-store",
+    });
+    text = await response.text();
+  } catch {
+    throw new api.Unknown(t("no answer"));
+  }
   if (!response.ok) throw new Error(t("refused", response.status));
-  return response.text();
+  return text;
 }
 
-async function exportIt(path, chat) {
-  const preview = h("p", {}, "…");
+// The text is fetched beforehand: browsers open the share sheet only right after a tap.
+function shareIt(path, chat) {
+  const text = asText(path);
+  text.catch(() => {}); // told when it is asked for
+  ask({
+    title: t("share this", chat.title || t("untitled")),
+    content: [preview(path), h("p", {class: "hint"}, t("export leaves"))],
+    confirm: t("share"),
+    act: async () => share(chat.title, await text),
+  });
+}
+
+function exportIt(path, chat) {
   const link = (format) => `${path}/export?format=${format}`;
   const download = h("a", {class: "button primary", href: link("md"), download: ""}, t("download"));
   const formats = choice(
@@ -104,22 +122,24 @@ async function exportIt(path, chat) {
   formats.choose("md");
   const dialog = ask({
     title: t("export this", chat.title || t("untitled")),
-    content: [preview, formats.element, h("p", {class: "hint"}, t("export leaves"))],
+    content: [preview(path), formats.element, h("p", {class: "hint"}, t("export leaves"))],
     confirm: t("done"),
     act: async () => {},
   });
   dialog.querySelector("[type=submit]").replaceWith(download);
   download.addEventListener("click", () => setTimeout(() => dialog.close(), 0));
-  try {
+}
+
+// A line that says what goes out.
+function preview(path) {
+  const line = h("p", {}, "…");
+  const tell = async () => {
     const out = await api.get(`${path}/export/preview`);
-    preview.textContent = t(
-      "export preview",
-      out,
-      number(out.characters),
-      moment(out.first),
-      moment(out.last),
+    say(
+      line,
+      t("export preview", out, number(out.characters), moment(out.first), moment(out.last)),
     );
-  } catch (error) {
-    preview.textContent = error.message;
-  }
+  };
+  tell().catch((error) => say(line, error.message));
+  return line;
 }

@@ -1,7 +1,7 @@
 // Entries as a thread: those on the page already stay the elements they are.
 
 import {h, say, show} from "../dom.js";
-import {time} from "../format.js";
+import {stamp} from "../format.js";
 import {t} from "../i18n.js";
 
 const DOUBTFUL = 0.6; // below it, what was heard is marked
@@ -62,7 +62,7 @@ function entryItem(entry, uuid) {
   return h(
     "li",
     {class: `entry ${entry.kind}`, "data-number": entry.number},
-    h("p", {class: "who"}, who(entry), " ", h("span", {class: "when"}, time(entry.created))),
+    h("p", {class: "who"}, who(entry), " ", h("span", {class: "when"}, stamp(entry.created))),
     entry.text ? h("p", {class: "text"}, entry.text) : null,
     (entry.images ?? []).map((part) =>
       h("img", {

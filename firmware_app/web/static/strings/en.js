@@ -91,6 +91,7 @@ export default {
   image: "Image",
   "time unknown": "time unknown",
   yesterday: (time) => `yesterday ${time}`,
+  "under a minute": "under 1 min",
   minutes: (n) => `${n} min`,
   hours: (n) => `${n} h`,
 
@@ -160,7 +161,8 @@ export default {
   "export this": (title) => `Export “${title}”`,
   "export preview": (out, characters, first, last) =>
     `Goes out: ${count(out.entries, "entry", "entries")}, ${count(out.images, "image", "images")}, ${characters} characters, from ${first} to ${last}.`,
-  "export leaves": "A file that was downloaded is no longer in Echo’s hands.",
+  "export leaves": "What has gone out is no longer in Echo’s hands.",
+  "share this": (title) => `Share “${title}”`,
   format: "Format",
   "plain text": "Text",
   download: "Download",

@@ -91,6 +91,7 @@ export default {
   image: "Imagen",
   "time unknown": "hora desconocida",
   yesterday: (time) => `ayer ${time}`,
+  "under a minute": "menos de 1 min",
   minutes: (n) => `${n} min`,
   hours: (n) => `${n} h`,
 
@@ -161,7 +162,8 @@ export default {
   "export this": (title) => `Exportar «${title}»`,
   "export preview": (out, characters, first, last) =>
     `Sale: ${count(out.entries, "entrada", "entradas")}, ${count(out.images, "imagen", "imágenes")}, ${characters} caracteres, de ${first} a ${last}.`,
-  "export leaves": "Un archivo descargado ya no está en manos de Echo.",
+  "export leaves": "Lo que ha salido ya no está en manos de Echo.",
+  "share this": (title) => `Compartir «${title}»`,
   format: "Formato",
   "plain text": "Texto",
   download: "Descargar",

@@ -1,7 +1,7 @@
 // One conversation that was kept: read, and carried on.
 
 import * as api from "../api.js";
-import {h, icon, say, show} from "../dom.js";
+import {h, icon, keepPlace, say, show, toEnd} from "../dom.js";
 import {moment} from "../format.js";
 import {t} from "../i18n.js";
 import {actions, pathOf} from "../parts/chat_actions.js";
@@ -31,6 +31,15 @@ export async function render(root, [uuid, at], signal) {
   if (kept.chat.kind === "pane") show(page.foot, false);
   else page.foot.append(...carryOn(() => kept.chat, signal));
 
+  // What it consumed grows while it is read.
+  page.used.addEventListener(
+    "toggle",
+    attempt(async () => {
+      if (!page.used.open) return;
+      await kept.refresh();
+      describe(page, kept.chat);
+    }),
+  );
   watch(
     ["forgotten"],
     () => {
@@ -56,7 +65,7 @@ export async function render(root, [uuid, at], signal) {
   const found = at && page.thread.element.querySelector(`[data-number="${CSS.escape(at)}"]`);
   found?.classList.add("found");
   if (found) found.scrollIntoView({block: "center"});
-  else page.scroll.scrollTop = page.scroll.scrollHeight;
+  else toEnd(page.scroll);
   return page.title;
 }
 
@@ -135,6 +144,10 @@ class Entries {
     this.#put(entries);
   }
 
+  async refresh() {
+    this.chat = (await this.#get({limit: 1})).chat;
+  }
+
   drop(numbers) {
     if (numbers.size) this.#put(this.#all.filter((entry) => !numbers.has(entry.number)));
   }
@@ -162,12 +175,11 @@ class Entries {
   }
 
   async #older() {
-    const {scroll, older} = this.#page;
     const {entries, more} = await this.#get({before: this.#all[0].number});
-    const below = scroll.scrollHeight - scroll.scrollTop;
-    this.#put([...entries, ...this.#all]);
-    show(older, more);
-    scroll.scrollTop = scroll.scrollHeight - below;
+    await keepPlace(this.#page.scroll, () => {
+      this.#put([...entries, ...this.#all]);
+      show(this.#page.older, more);
+    });
   }
 
   // Numbers have gaps where something was lost or deleted.

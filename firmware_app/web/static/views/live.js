@@ -1,6 +1,6 @@
 // The conversation as it happens, and what the next tap begins.
 
-import {h, icon, say, set, show} from "../dom.js";
+import {h, icon, keepPlace, say, scrolling, set, show} from "../dom.js";
 import {t} from "../i18n.js";
 import {store, change, watch} from "../store.js";
 import * as talk from "../talk.js";
@@ -89,7 +89,6 @@ function dock(compose, signal) {
   const volume = volumeControl(signal);
   const controls = [
     modeControl(signal),
-    h("span", {class: "space"}),
     volume.button,
     muteButton(signal),
     stopButton(signal),
@@ -109,7 +108,11 @@ function talkedPart(start, signal) {
   const now = new Now();
   const more = h(
     "button",
-    {type: "button", class: "small quiet older", onclick: attempt(loadOlder)},
+    {
+      type: "button",
+      class: "small quiet older",
+      onclick: attempt(() => talk.older((act) => keepPlace(element, act))),
+    },
     t("load older"),
   );
   const whole = h("a", {class: "older"}, t("whole conversation"));
@@ -130,12 +133,6 @@ function talkedPart(start, signal) {
     notForMe,
     notices(signal),
   );
-
-  async function loadOlder() {
-    const below = element.scrollHeight - element.scrollTop;
-    await talk.older();
-    element.scrollTop = element.scrollHeight - below;
-  }
 
   function showIt(choosing) {
     const {conversation, planned, state} = store;
@@ -193,16 +190,16 @@ function boundary({uuid, entries}) {
   return carriedOnAt.get(uuid);
 }
 
-// New words keep the end in sight, unless the reader has gone up to read. On low screens the whole
-// view scrolls, else the thread alone.
+// New words keep the end in sight, unless the reader has gone up to read.
 function stayAtEnd(thread, signal) {
-  const boxes = [thread, thread.parentElement];
-  let isAtEnd = true;
-  const look = () => {
-    isAtEnd = boxes.every((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 60);
+  const boxes = scrolling(thread);
+  const atEnd = new Set(boxes);
+  const look = ({currentTarget: box}) => {
+    if (box.scrollHeight - box.scrollTop - box.clientHeight < 60) atEnd.add(box);
+    else atEnd.delete(box);
   };
   const follow = () => {
-    if (isAtEnd && !isChoosing()) for (const box of boxes) box.scrollTop = box.scrollHeight;
+    if (!isChoosing()) for (const box of atEnd) box.scrollTop = box.scrollHeight;
   };
   for (const box of boxes) box.addEventListener("scroll", look, {passive: true});
   const observer = new ResizeObserver(follow);

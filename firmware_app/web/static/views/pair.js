@@ -6,10 +6,11 @@ import {t} from "../i18n.js";
 import {ring, stateLine} from "../parts/ring.js";
 import {change, store} from "../store.js";
 
-const CODE = /(?:^#|[=/])(\d{6}|\d{8})$/; // spoken by Echo: six digits; shown by `hey-echo pair`: eight
+const CODE = /^#pair=(\d{6}|\d{8})$/; // spoken by Echo: six digits; shown by `hey-echo pair`: eight
 const STATUS_MS = 5000;
 
-export function render(root, _, signal, paired) {
+// paired(): goes on, once it is. back: whether it is already, and may go on without.
+export function render(root, signal, {paired, back}) {
   const title = h("h1", {tabindex: "-1"}, t("pair"));
   const code = h("input", {
     id: "code",
@@ -41,6 +42,7 @@ export function render(root, _, signal, paired) {
     name,
     why,
     button,
+    back ? h("button", {type: "button", class: "quiet", onclick: paired}, t("cancel")) : null,
   );
   const found = CODE.exec(location.hash);
   if (found) {

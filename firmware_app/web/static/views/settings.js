@@ -1,12 +1,13 @@
 // Settings, who may read this page, and the device itself.
 
 import * as api from "../api.js";
-import {h, say, set, show, toast} from "../dom.js";
+import {h, say, toast} from "../dom.js";
 import {day} from "../format.js";
 import {known, t} from "../i18n.js";
 import {choice, slider, toggle} from "../parts/controls.js";
 import {ask, attempt} from "../parts/dialog.js";
-import {change, store, watch} from "../store.js";
+import {installButton} from "../parts/install.js";
+import {store, watch} from "../store.js";
 import * as talk from "../talk.js";
 
 export function render(root, _, signal) {
@@ -224,36 +225,4 @@ async function describe(list, signal) {
   } catch {
     // It is asked again when the connection is back.
   }
-}
-
-let installPrompt = null;
-addEventListener("beforeinstallprompt", (event) => {
-  event.preventDefault();
-  installPrompt = event;
-  change({installable: true});
-});
-
-// Offered by browsers on secure pages alone.
-function installButton(signal) {
-  const button = h(
-    "button",
-    {
-      type: "button",
-      onclick: attempt(async () => {
-        await installPrompt.prompt();
-        installPrompt = null;
-        change({installable: false});
-      }),
-    },
-    t("install"),
-  );
-  watch(
-    ["installable"],
-    () => {
-      show(button, Boolean(store.installable));
-      set(button, "class", "grow");
-    },
-    signal,
-  );
-  return button;
 }
