@@ -2,11 +2,13 @@
 
 The requests of the tests are judged as they are written, and as the recogniser understands them
 from synthetic voices: right (skill and arguments), wrong, asked back, or missed (left to the
-language model). Then a few are played in real time, to skills and to the model.
+language model). Then follow-up questions are put to the model that nobody could answer who did not
+hear what was said before, and a few requests are played in real time, to skills and to the model.
 """
 
 import argparse
 import asyncio
+import csv
 import os
 import platform
 import random
@@ -29,9 +31,12 @@ from bench_latency import Request as Recording
 from bench_latency import overlapped
 
 from firmware_app.audio.wav import read_wav
-from firmware_app.engines import Recogniser, Transcript, Voice
+from firmware_app.dialogue.keeping import Keeper
+from firmware_app.dialogue.thinking import Thinking, Thought
+from firmware_app.engines import EngineNames, Recogniser, Transcript, Voice
 from firmware_app.engines.espeak import Espeak
-from firmware_app.engines.loading import load_engines, load_recogniser, load_voice
+from firmware_app.engines.loading import load_engines, load_model, load_recogniser, load_voice
+from firmware_app.events import Status
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples
 from firmware_app.settings import Settings
 from firmware_app.settings_layers import load
@@ -45,7 +50,8 @@ VOICES = ("piper", "espeak en-us", "espeak en-us+f3", "espeak en-gb", "flite slt
 GOOD_WER = 0.2  # up to this word error rate an utterance counts as recognised
 BARS = ((0.0, 0.0), (0.001, GOOD_WER), (GOOD_WER + 1e-9, 9.9))
 SETS_A_TIME = {"set_timer", "set_alarm", "set_reminder", "change_timer", "snooze"}
-TIMES = {"seconds", "time", "date"}
+TIMES = {"seconds", "time"}
+FOLLOW_UPS = Path(__file__).with_name("follow_ups.csv")
 QUIET = np.zeros(SAMPLE_RATE // 4, np.int16)
 TIMED = (
     ("What time is it?", True),
@@ -67,6 +73,15 @@ class Judged:
     verdict: str
     wrong_time: bool
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """How many requests are spoken, which ones, and by which voices in turn."""
+
+    sample: int
+    seed: int
+    voices: list[str]
 
 
 def judge(skills: Skills, request: Request, heard: Transcript, wer: float) -> Judged:
@@ -176,7 +191,7 @@ def show(judged: Iterable[Judged]) -> None:
             )
 
 
-async def measure(settings: Settings, sample: int, voices: list[str], *, timing: bool) -> None:
+async def measure(settings: Settings, spoken: Spoken, *, models: bool) -> None:
     print(f"{platform.machine()}, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.2f}")
     skills = build(World(settings=lambda: settings, time=DrivenClock().local()))
     everything = requests()
@@ -185,17 +200,19 @@ async def measure(settings: Settings, sample: int, voices: list[str], *, timing:
     report("written, for skills", for_skills)
     report("written, for the model", [one for one in clean if not one.request.tool])
     show(clean)
-    if voices:
-        await measure_speech(settings, skills, everything, sample, voices)
-    if timing:
+    if spoken.voices:
+        await measure_speech(settings, skills, everything, spoken)
+    if models:
+        await measure_follow_ups(settings, skills)
         await measure_time(settings)
 
 
 async def measure_speech(
-    settings: Settings, skills: Skills, everything: list[Request], sample: int, voices: list[str]
+    settings: Settings, skills: Skills, everything: list[Request], spoken: Spoken
 ) -> None:
     recogniser = load_recogniser(settings)
-    chosen = random.Random(8).sample(everything, min(sample, len(everything)))  # noqa: S311
+    voices, count = spoken.voices, min(spoken.sample, len(everything))
+    chosen = random.Random(spoken.seed).sample(everything, count)  # noqa: S311
     judged = []
     try:
         for number, request in enumerate(chosen):
@@ -214,6 +231,30 @@ async def measure_speech(
     report(f"spoken, word error rate up to {GOOD_WER}", good)
     report("spoken, all", [j for j in judged if j.request.tool])
     report("spoken, for the model", [j for j in judged if not j.request.tool])
+
+
+async def measure_follow_ups(settings: Settings, skills: Skills) -> None:
+    """Each in a conversation of its own, after the question and answer before it."""
+    with FOLLOW_UPS.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    model, right = load_model(settings), 0
+    await model.ready()
+    try:
+        for row in rows:
+            keeper = Keeper(settings)
+            asked = keeper.ask(row["question"], "text", EngineNames(), 1.0)
+            keeper.answer(asked, row["answer"], Status.COMPLETE, "text", EngineNames())
+            thinking = Thinking(settings, model, keeper, skills)
+            async with aclosing(thinking.words(Thought(row["follow_up"]))) as pieces:
+                answer = "".join([piece async for piece in pieces]).strip()
+            is_right = any(word.lower() in answer.lower() for word in row["accepted"].split(";"))
+            right += is_right
+            if not is_right:
+                print(f"  {row['question']} {row['follow_up']} {answer}", file=sys.stderr)
+            await keeper.close()
+    finally:
+        await model.close()
+    print(f"{model.name}: {right} of {len(rows)} follow-ups that need the conversation are right")
 
 
 async def measure_time(settings: Settings) -> None:
@@ -247,11 +288,13 @@ async def measure_time(settings: Settings) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench answers", description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", type=int, default=60, help="requests that are spoken")
+    parser.add_argument("--seed", type=int, default=8, help="which requests are spoken, by whom")
     parser.add_argument("--voices", default=",".join(VOICES), help="separated by commas; none: ''")
-    parser.add_argument("--no-timing", action="store_true")
+    parser.add_argument("--no-model", action="store_true", help="neither follow-ups nor timing")
     arguments = parser.parse_args()
     voices = [voice for voice in arguments.voices.split(",") if voice]
-    asyncio.run(measure(load().settings, arguments.sample, voices, timing=not arguments.no_timing))
+    spoken = Spoken(arguments.sample, arguments.seed, voices)
+    asyncio.run(measure(load().settings, spoken, models=not arguments.no_model))
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ class Answering:
         self._on_state = on_state
         self._on_false_wake = on_false_wake
         self._phrases = phrases(settings.language)
-        self.obeying = Obeying(keeper, settings.language)
+        self.obeying = Obeying(keeper, settings.language, skills.time)
         self._skills = skills
         # At the provisional endpoint.
         self._prepared: tuple[Reply, _Use | Thought] | None = None

@@ -40,12 +40,20 @@ _FIRST_LETTER = re.compile(r"^[\u00bf\u00a1]?\w")
 
 def command(text: str, language: str) -> Command | None:
     """The command that this sentence is, where it is one beyond doubt."""
-    said = fold(plain(text))
-    for polite in words_if_known(language).get("polite", ()):
-        said = said.removeprefix(f"{polite} ").removesuffix(f" {polite}")
+    said = _without_polite(fold(plain(text)), language)
     found = [(likeness(said, sentence), name) for name, sentence in _sentences(language)]
     how_near, meant = max(found, key=lambda pair: pair[0], default=(0.0, None))
     return meant if how_near >= SURE else None
+
+
+def _without_polite(said: str, language: str) -> str:
+    polite = [fold(words) for words in words_if_known(language).get("polite", ())]
+    before = ""
+    while said != before:
+        before = said
+        for words in polite:
+            said = said.removeprefix(f"{words} ").removesuffix(f" {words}")
+    return said
 
 
 @lru_cache(8)

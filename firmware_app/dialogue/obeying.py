@@ -1,6 +1,5 @@
 """Obeys what is said about the conversation itself: whether it is saved, and what is deleted."""
 
-import datetime
 import time
 from dataclasses import dataclass
 
@@ -11,6 +10,8 @@ from firmware_app.dialogue.phrases import phrases
 from firmware_app.events import Saved
 from firmware_app.history.faults import NotSavedError
 from firmware_app.history.records import InputMode
+from firmware_app.skills.local_time import LocalTime
+from firmware_app.skills.reach import within_reach
 
 CONFIRM_SECONDS = 30.0  # a "yes" later than that is no longer about the deletion
 
@@ -31,8 +32,9 @@ class _Deletion:
 class Obeying:
     """Does what a command asks, and gives the sentence that says what was done."""
 
-    def __init__(self, keeper: Keeper, language: str) -> None:
+    def __init__(self, keeper: Keeper, language: str, local: LocalTime) -> None:
         self._keeper = keeper
+        self._local = local
         self._language = language
         self._phrases = phrases(language)
         self._deletion: _Deletion | None = None
@@ -113,12 +115,11 @@ class Obeying:
 
     def _within_reach(self, conversation: Conversation, question: int | None) -> bool:
         """Whether voice.history lets it be deleted by voice; what is in memory alone always is."""
-        reach = self._keeper.voice_history
-        if reach == "all" or not conversation.is_kept(question or 1):
+        if not conversation.is_kept(question or 1):
             return True
         last = conversation.last_question
         began = last.created if question and last else conversation.created
-        return reach == "today" and _is_today(began)
+        return within_reach(self._keeper.voice_history, began, self._local)
 
     async def _delete(self, deletion: _Deletion) -> str:
         if deletion.conversation is not self._keeper.conversation:
@@ -130,8 +131,3 @@ class Obeying:
         if copies:
             return f"{self._phrases.deleted} {self._phrases.copies_remain}"
         return self._phrases.deleted
-
-
-def _is_today(moment: float | None) -> bool:
-    today = datetime.datetime.now().astimezone().date()
-    return moment is not None and datetime.datetime.fromtimestamp(moment).date() == today

@@ -1,11 +1,11 @@
 """The open conversation, as the skill of what was said before reaches it."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from firmware_app.dialogue.keeping import Keeper
 from firmware_app.events import CarriedOn, Events
 from firmware_app.history.store import Store
+from firmware_app.skills.reach import Reach
 
 
 class OpenTalk:
@@ -24,7 +24,7 @@ class OpenTalk:
         return self._keeper.conversation.owner
 
     @property
-    def reach(self) -> Literal["off", "today", "all"]:
+    def reach(self) -> Reach:
         return self._keeper.voice_history
 
     @property

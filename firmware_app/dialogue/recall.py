@@ -8,12 +8,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from firmware_app.dialogue.conversation import Conversation, Entry, exchanges_of
+from firmware_app.dialogue.conversation import Conversation, exchanges_of
 from firmware_app.dialogue.keeping import Keeper
 from firmware_app.dialogue.prompt import Exchange
 from firmware_app.skills.language import Language
 from firmware_app.skills.likeness import words_alike
 from firmware_app.skills.local_time import LocalTime
+from firmware_app.skills.reach import within_reach
 
 MOST = 2  # exchanges that are told again
 SATURATION, BY_LENGTH = 1.2, 0.75  # BM25's k1 and b, its authors' defaults
@@ -44,20 +45,12 @@ class Recall:
         """
         saved = await self._keeper.earlier(conversation)
         if spoken:
-            saved = [entry for entry in saved if self._may_be_heard(entry)]
+            reach = self._keeper.voice_history
+            saved = [e for e in saved if within_reach(reach, e.created, self._time)]
         everything = [*exchanges_of(saved), *conversation.exchanges()]
         first = told[0].number if told else conversation.next_number
         older = [exchange for exchange in everything if exchange.number < first]
         return self._best(older, everything, question) if older else []
-
-    def _may_be_heard(self, entry: Entry) -> bool:
-        reach = self._keeper.voice_history
-        if reach == "today":
-            now = self._time.now()
-            if entry.created is None or now is None:
-                return False
-            return self._time.at(entry.created).date() == now.date()
-        return reach == "all"
 
     def _best(
         self, older: Sequence[Exchange], everything: Sequence[Exchange], question: str

@@ -24,6 +24,8 @@ class SkillTool:
 
     description, parameters: for a language model; a JSON Schema object.
     changes: whether it changes anything, so that it waits until the question is committed.
+    slight: whether that is heard or seen at once and undone by a word, so that it need not be asked
+    about where the recogniser is unsure.
     offered: whether a language model may call it at all.
     kept: whether it makes an exchange of the conversation; what is about the conversation does not.
     """
@@ -32,6 +34,7 @@ class SkillTool:
     description: str
     parameters: Mapping[str, Any]
     changes: bool = False
+    slight: bool = False
     offered: bool = True
     kept: bool = True
 
@@ -75,8 +78,11 @@ class Skill(Protocol):
     name: str
     tools: Sequence[SkillTool]
 
-    def heard(self, tool: str, arguments: Arguments) -> Call:
-        """The use of a tool that a sentence means, whose slots have these values."""
+    def heard(self, tool: str, arguments: Arguments) -> Call | None:
+        """The use of a tool that a sentence means, whose slots have these values.
+
+        None where that is nothing for the skill after all.
+        """
         ...
 
     async def run(self, call: Call) -> ToolResult:

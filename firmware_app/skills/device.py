@@ -28,15 +28,23 @@ class DeviceSkill:
             "Sets the volume.",
             parameters({"percent": _PERCENT}, ["percent"]),
             changes=True,
+            slight=True,
         ),
         SkillTool(
             "change_volume",
             "Makes the sound louder or quieter.",
             parameters({"step": _STEP}, ["step"]),
             changes=True,
+            slight=True,
         ),
         SkillTool("get_volume", "Tells the volume.", parameters()),
-        SkillTool("unmute_sound", "Switches the sound on again.", parameters(), changes=True),
+        SkillTool(
+            "unmute_sound",
+            "Switches the sound on again.",
+            parameters(),
+            changes=True,
+            slight=True,
+        ),
         SkillTool(
             "mute_microphone",
             "Switches the microphone off; only the button or the page switches it on again.",
@@ -48,18 +56,21 @@ class DeviceSkill:
             "Sets the brightness of Echo's light.",
             parameters({"percent": _PERCENT}, ["percent"]),
             changes=True,
+            slight=True,
         ),
         SkillTool(
             "change_brightness",
             "Makes Echo's light brighter or dimmer.",
             parameters({"step": _STEP}, ["step"]),
             changes=True,
+            slight=True,
         ),
         SkillTool(
             "change_speed",
             "Lets Echo speak faster or slower; without a step at its normal pace.",
             parameters({"step": {"type": "number", "minimum": -1, "maximum": 1}}),
             changes=True,
+            slight=True,
         ),
     )
 

@@ -133,7 +133,7 @@ class EncyclopediaSkill:
 
     async def answers(self, question: str) -> Article | None:
         """The article that a question like "who was …" asks for; None where there is none."""
-        heard = self._language.utterance(question, self._time.guess)
+        heard = self._language.utterance(question, self._time.guess().date())
         abouts = [
             str(way.values["about"])
             for way in heard.whole(self._questions)

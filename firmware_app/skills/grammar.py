@@ -9,7 +9,7 @@ nothing sensible is left of it.
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from hassil.expression import (
@@ -33,6 +33,9 @@ SOUNDS_ALIKE = 0.1
 JOINED = 0.15  # "time or" for "timer", beside what the letters differ
 UNLIKE = 0.58  # share of letters in common below which two words have nothing to do
 PER_LETTERS = 2.0  # cost of two words without a letter in common, were they compared
+AROUND = 0.03  # polite words before or after a sentence; two of free text cost more
+AROUND_LIMIT = 0.2  # what they may cost where they were misheard
+LONGEST_AFTER = 5  # words
 
 Values: TypeAlias = dict[str, Any]
 
@@ -236,6 +239,14 @@ def _by_letters(heard: str, word: str) -> float:
     return PER_LETTERS * (1 - share)
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What may stand before and after any sentence, such as "would you mind" and "for me"."""
+
+    before: Net
+    after: Net
+
+
 class Utterance:
     """What was heard, and the ways in which it is understood."""
 
@@ -252,6 +263,7 @@ class Utterance:
         self._hearing = hearing
         self._readers = readers
         self._read: dict[tuple[str, int], tuple[Found, ...]] = {}
+        self._known: dict[tuple[str, float], _Costs] = {}
 
     def slot(self, kind: str, at: int) -> tuple[Found, ...]:
         """The values of a kind that begin there."""
@@ -261,17 +273,67 @@ class Utterance:
             self._read[key] = tuple(self._readers[kind](self, at))
         return self._read[key]
 
-    def whole(self, net: Net) -> list[Match]:
-        """The ways in which all of it may be meant, the cheapest first, one a meaning and end."""
-        found = [match for match in self.ways(net, 0) if match.end == len(self.words)]
+    def whole(self, net: Net, around: Around | None = None) -> list[Match]:
+        """The ways in which all of it may be meant, the cheapest first, one a meaning and end.
+
+        around: what may stand before and after it.
+        """
+        begins, ends = {0: 0.0}, {len(self.words): 0.0}
+        if around:
+            begins |= self._begins(around.before)
+            ends = self._ends(around.after) | ends
+        found = [
+            replace(match, cost=match.cost + ends[match.end])
+            for match in self._ways(net, begins)
+            if match.end in ends
+        ]
         return sorted(found, key=lambda match: (round(match.cost, 3), len(match.values)))
 
     def ways(self, net: Net, begin: int, limit: float = LIMIT) -> Iterator[Match]:
         """Every ending that is reached from a position on, each as cheaply as it can be."""
+        return self._ways(net, {begin: 0.0}, limit)
+
+    def _costs(self, heard: str, more: float = 0.0) -> "_Costs":
+        """The cost of this word for each other, and something more."""
+        if (heard, more) not in self._known:
+            self._known[heard, more] = _Costs(self._hearing, heard, more)
+        return self._known[heard, more]
+
+    def _begins(self, net: Net) -> dict[int, float]:
+        """Where a sentence may begin after such words, once or twice, and what they cost."""
+        found: dict[int, float] = {}
+        for begin, before in [(0, 0.0), *self._first_ends(net, 0)]:
+            for end, cost in self._first_ends(net, begin):
+                found[end] = min(found.get(end, LIMIT), before + cost)
+        return {end: cost for end, cost in found.items() if 0 < end < len(self.words)}
+
+    def _first_ends(self, net: Net, begin: int) -> list[tuple[int, float]]:
+        return [
+            (way.end, AROUND + way.cost)
+            for way in self.ways(net, begin, AROUND_LIMIT)
+            if way.end > begin
+        ]
+
+    def _ends(self, net: Net) -> dict[int, float]:
+        """Where a sentence may end before such words, and what they cost."""
+        count = len(self.words)
+        found: dict[int, float] = {}
+        for begin in range(max(1, count - LONGEST_AFTER), count):
+            costs = [
+                way.values.get("cost", AROUND) + way.cost
+                for way in self.ways(net, begin, AROUND_LIMIT)
+                if way.end == count
+            ]
+            if costs:
+                found[begin] = min(costs)
+        return found
+
+    def _ways(self, net: Net, begins: Mapping[int, float], limit: float = LIMIT) -> Iterator[Match]:
         count, hearing, words = len(self.words), self._hearing, self.words
         # cost, values' share of it, values so far; by position and state
         columns: list[dict[int, tuple[float, float, _Path]]] = [{} for _ in range(count + 3)]
-        columns[begin][0] = (0.0, 0.0, None)
+        for begin, cost in begins.items():
+            columns[begin][0] = (cost, 0.0, None)
 
         def reach(
             column: dict[int, tuple[float, float, _Path]],
@@ -286,13 +348,15 @@ class Utterance:
             column[state] = (cost, loose, path)
             return True
 
-        for at in range(begin, count + 1):
+        for at in range(min(begins), count + 1):
             column = columns[at]
             heap = [(cost, state) for state, (cost, _, _) in column.items()]
             heapq.heapify(heap)
             heard = words[at] if at < count else ""
             pair = heard + words[at + 1] if at + 1 < count else ""
             extra = hearing.too_many(heard) if heard else limit
+            alike = self._costs(heard).__getitem__
+            alike_joined = self._costs(pair, JOINED).__getitem__
             while heap:
                 cost, state = heapq.heappop(heap)
                 known, loose, path = column[state]
@@ -314,15 +378,27 @@ class Utterance:
                             )
                         continue
                     skipped = cost + hearing.missing(edge.word)
-                    if reach(column, edge.target, skipped, loose, path):
+                    if skipped < limit and reach(column, edge.target, skipped, loose, path):
                         heapq.heappush(heap, (skipped, edge.target))
                     if not heard:
                         continue
-                    same = hearing.differ(heard, edge.word)
-                    reach(columns[at + 1], edge.target, cost + same, loose, path)
-                    if same and pair:
-                        joined = JOINED + hearing.differ(pair, edge.word)
-                        reach(columns[at + 2], edge.target, cost + joined, loose, path)
+                    same = cost + alike(edge.word)
+                    if same < limit:
+                        reach(columns[at + 1], edge.target, same, loose, path)
+                    if pair and same > cost and (joined := cost + alike_joined(edge.word)) < limit:
+                        reach(columns[at + 2], edge.target, joined, loose, path)
+
+
+class _Costs(dict[str, float]):
+    """What one heard word costs for another; worked out once, as nets hold a word many times."""
+
+    def __init__(self, hearing: Hearing, heard: str, more: float) -> None:
+        super().__init__()
+        self._hearing, self._heard, self._more = hearing, heard, more
+
+    def __missing__(self, word: str) -> float:
+        self[word] = self._more + self._hearing.differ(self._heard, word)
+        return self[word]
 
 
 def _values(path: _Path, ending: Ending) -> Values:

@@ -7,13 +7,17 @@ from functools import cached_property
 from typing import Any
 
 from firmware_app.skills import moments, readers
-from firmware_app.skills.grammar import Ending, Hearing, Net, SlotReader, Utterance
+from firmware_app.skills.grammar import Around, Ending, Hearing, Net, SlotReader, Utterance
 from firmware_app.skills.language_files import folder, read
+from firmware_app.skills.likeness import words_alike
 from firmware_app.skills.numbers import Numbers, NumberWords
 from firmware_app.skills.saying import Saying
 from firmware_app.skills.tokens import fold, tokens
 
 NOT_SKILLS = frozenset({"words", "dialogue"})
+NOT_FOR_SKILLS = ""  # the meaning of what only looks like a request to a skill
+# Share of letters in common from which a word may have been one of a time; of a long one, more.
+LIKE_A_VALUE, LIKE_A_LONG_ONE, LONG_ONE = 0.6, 0.75, 7
 MAKES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "duration": moments.seconds,
     "time": moments.time_of_day,
@@ -66,12 +70,14 @@ class Language:
 
     @cached_property
     def sentences(self) -> Net:
-        """All that reaches a skill. Endings mean the tool's name."""
+        """All that reaches a skill, and what only looks so. Endings mean the tool's name."""
         net = Net(self._rules, self.tokens)
         for skill in self.skills.values():
             for tool, templates in skill.raw["sentences"].items():
                 for template in templates:
                     self._add(net, template, tool)
+        for template in self._words["not_for_skills"]:
+            self._add(net, template, NOT_FOR_SKILLS)
         return net.finish()
 
     def net(self, templates: Iterable[str | Mapping[str, Any]], meaning: str = "") -> Net:
@@ -95,14 +101,40 @@ class Language:
     def _spelled(self, text: str) -> tuple[str, ...]:
         return tokens(text, self._signs, self._decimal)
 
-    def utterance(self, text: str, now: Callable[[], datetime.datetime]) -> Utterance:
-        """now: the local time, by which "tomorrow" is understood."""
+    def utterance(self, text: str, today: datetime.date) -> Utterance:
+        """today: by which "tomorrow" is understood."""
         every = {
             **self._readers,
-            "date": readers.made_of(self._dates, lambda v: readers.day(v, now)),
+            "date": readers.made_of(self._dates, lambda v: readers.day(v, today)),
         }
         spelled = self._spelled(text)
         return Utterance([fold(word) for word in spelled], self._hearing, every, spelled)
+
+    @cached_property
+    def around(self) -> Around:
+        """What may stand before and after any sentence."""
+        words = self._words["around"]
+        return Around(self.net(words["before"]), self.net(words["after"]))
+
+    def sounds_like_a_value(self, words: str) -> bool:
+        """Whether one of these words may be part of a number or duration that was misheard."""
+        return any(
+            words_alike(word, known)
+            >= (LIKE_A_LONG_ONE if len(known) >= LONG_ONE else LIKE_A_VALUE)
+            for word in self.tokens(words)
+            for known in self._value_words
+        )
+
+    @cached_property
+    def _value_words(self) -> frozenset[str]:
+        numbers = self._words["numbers"]
+        counted = (numbers["units"], numbers["tens"], numbers["fractions"])
+        say, lists = self._words["say"], self._words["lists"]
+        units = [name for names in say["units"].values() for name in names]
+        days = [say[name] for name in ("today", "tomorrow", "every_day", "weekdays", "weekends")]
+        every = (*counted, units, lists["weekday"], lists["part"], days)
+        words = {word for known in every for text in known for word in self.tokens(text)}
+        return frozenset(word for word in words if not self.says_little(word))
 
     def says_little(self, word: str) -> bool:
         return word in self._hearing.light or word in self._hearing.fillers

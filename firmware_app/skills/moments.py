@@ -12,16 +12,21 @@ Half = Literal["am", "pm", ""]
 
 MONDAY_TO_SUNDAY = tuple(range(7))
 LONGEST_SECONDS = 366 * 24 * 3600
+MORNING = range(4, 12)  # hours at which people are woken, and what is daily begins
 EVENING_FROM = 6  # "7 at night" is 19:00, "2 at night" is 02:00
 
 
 @dataclass(frozen=True, slots=True)
 class TimeOfDay:
-    """hour: 0 to 23 where the half is known, else 1 to 12 and either half may be meant."""
+    """hour: 0 to 23 where the half is known, else 1 to 12 and either half may be meant.
+
+    bare: whether an hour above twelve was said alone: the "20" that is left of "8:20".
+    """
 
     hour: int
     minute: int
     ambiguous: bool
+    bare: bool = False
 
     def choices(self) -> tuple[datetime.time, ...]:
         if not self.ambiguous:
@@ -74,7 +79,14 @@ def time_of_day(values: Mapping[str, Any]) -> TimeOfDay | None:
     elif half:
         certain = True
         hour = hour % 12 + (12 if half == "pm" else 0)
-    return TimeOfDay(hour, minute, not certain)
+    bare = hour > 12 and not half and not values.keys() & {"clock", "minute"}
+    return TimeOfDay(hour, minute, not certain, bare)
+
+
+def once_a_day(time: TimeOfDay) -> TimeOfDay:
+    """Where either half is meant: the morning from four o'clock on, else the afternoon."""
+    chosen = time.choices()[time.ambiguous and time.hour not in MORNING]
+    return TimeOfDay(chosen.hour, chosen.minute, ambiguous=False)
 
 
 def date(values: Mapping[str, Any], today: datetime.date) -> datetime.date | None:
@@ -100,7 +112,7 @@ def _date(values: Mapping[str, Any], today: datetime.date) -> datetime.date | No
         weeks = values.get("weeks")
         ahead = (values["weekday"] - today.weekday()) % 7
         if weeks == -1:
-            return today + datetime.timedelta(days=(ahead or 7) - 7)
+            return today + datetime.timedelta(days=ahead - 7)
         if weeks == 0:
             ahead = ahead or 7
         return today + datetime.timedelta(days=ahead, weeks=weeks or 0)

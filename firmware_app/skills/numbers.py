@@ -63,6 +63,8 @@ class Numbers:
             begin, sign = at + 1, -1
         number = self._cardinal(tokens, begin) or self._fraction_alone(tokens, begin)
         if number:
+            if joined := self._joined_hundreds(tokens, begin):
+                yield Number(sign * joined.value, joined.end)
             whole, number = number, self._with_fraction(tokens, number)
             yield Number(sign * number.value, number.end)
             if number.end != whole.end:  # "las dos y media" is a time
@@ -96,6 +98,16 @@ class Numbers:
             case [tens, joint, unit] if self._words.joins_tens and joint in self._words.joined_by:
                 if tens.isdigit() and int(tens) in range(30, 100, 10) and unit in set("123456789"):
                     return Number(int(tens) + int(unit), at + 3)
+        return None
+
+    def _joined_hundreds(self, tokens: Sequence[str], at: int) -> Number | None:
+        """100 and 44, as recognisers write "a hundred and forty four"."""
+        match tokens[at : at + 3]:
+            case [hundreds, joint, rest] if joint in self._words.joined_by:
+                if self._words.joins_tens or not (hundreds.isdigit() and rest.isdigit()):
+                    return None
+                if int(hundreds) in range(100, 1000, 100) and 0 < int(rest) < 100:
+                    return Number(int(hundreds) + int(rest), at + 3)
         return None
 
     def _cardinal(self, tokens: Sequence[str], at: int) -> Number | None:

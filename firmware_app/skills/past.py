@@ -6,7 +6,7 @@ It reads no pane's thread, and no further back than the setting voice.history al
 import datetime
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from firmware_app.errors import EchoError
 from firmware_app.history.records import Conversation, ConversationKind, Entry
@@ -22,13 +22,16 @@ from firmware_app.skills import (
 from firmware_app.skills.clock import DATE
 from firmware_app.skills.language import Language
 from firmware_app.skills.local_time import LocalTime
+from firmware_app.skills.reach import Reach, within_reach
 
 KINDS: tuple[ConversationKind, ...] = ("voice", "chat")
+LISTED = 500  # conversations of which those of a day are sought
 LOOKED_INTO = 20  # conversations
 ENTRIES = 400  # of a conversation, from its end
 TOLD = 3  # questions that are read out
 LONGEST_TOLD = 240  # characters of an answer that is read out
 RANGE = 12  # entries that a model may read at once
+WEEK = 7  # days
 _SHORTEST_WORD = 3  # letters; shorter ones say nothing
 
 
@@ -42,7 +45,7 @@ class Talk(Protocol):
     def owner(self) -> str: ...
 
     @property
-    def reach(self) -> Literal["off", "today", "all"]: ...
+    def reach(self) -> Reach: ...
 
     @property
     def uuid(self) -> str: ...
@@ -115,6 +118,11 @@ class PastSkill:
         self._is_about_past = is_about_past
 
     def heard(self, tool: str, arguments: Arguments) -> Call:
+        """What was said lies in the past: "on Friday" is the last one, not the next."""
+        today = self._time.guess().date()
+        if "date" in arguments and (date := datetime.date.fromisoformat(arguments["date"])) > today:
+            past = _before(date, today).isoformat()
+            return Call(tool, {**arguments, "date": past})
         return Call(tool, arguments)
 
     async def run(self, call: Call) -> ToolResult:
@@ -191,9 +199,7 @@ class PastSkill:
             except EchoError:
                 pass  # it is in memory alone
         lines = [f"{n} {found[n][0]}: {found[n][1]}" for n in range(first, last + 1) if n in found]
-        return ToolResult(
-            "\n".join(lines) or self._words["none_at_all"].format(day=""), recalls=True
-        )
+        return ToolResult("\n".join(lines) or self._words["none_at_all"], recalls=True)
 
     # Behind it.
 
@@ -208,11 +214,11 @@ class PastSkill:
             asked = " ".join(f"{term}*" for term in terms)
             hits = [h for kind in KINDS for h in await store.find(talk.owner, asked, kind)]
             conversations = [hit.conversation for hit in hits]
+            conversations.sort(key=lambda c: c.updated or c.created or 0.0, reverse=True)
         else:
-            conversations = [
-                c for kind in KINDS for c in await store.conversations(talk.owner, kind=kind)
-            ]
-        conversations.sort(key=lambda c: c.updated or c.created or 0.0, reverse=True)
+            conversations = [head.conversation for head in await store.latest(talk.owner, LISTED)]
+        if date:
+            conversations = [c for c in conversations if self._may_be_of(c, date)]
         found: list[_Exchange] = []
         for conversation in conversations[:LOOKED_INTO]:
             page = await store.page(talk.owner, conversation.uuid, limit=ENTRIES)
@@ -224,16 +230,22 @@ class PastSkill:
             found += reversed(matching[-1:] if about else matching)
         return found
 
+    def _may_be_of(self, conversation: Conversation, date: datetime.date) -> bool:
+        """Whether some of it may have been said that day."""
+        first, last = self._day(conversation.created), self._day(conversation.updated)
+        return (first is None or first <= date) and (last is None or date <= last)
+
     def _fits(
         self,
         exchange: _Exchange,
         terms: Sequence[str],
         date: datetime.date | None,
-        reach: Literal["off", "today", "all"],
+        reach: Reach,
     ) -> bool:
         question = exchange.question
-        day = self._day(question.created)
-        if (date and day != date) or (reach == "today" and day != self._today()):
+        if date and self._day(question.created) != date:
+            return False
+        if not within_reach(reach, question.created, self._time):
             return False
         if self._is_about_past(question.text):
             return False
@@ -249,7 +261,8 @@ class PastSkill:
     def _nothing(self, about: str, date: datetime.date | None) -> str:
         today = self._today()
         day = self._say.day(date, today) if date and today else ""
-        form = ("none_on" if day else "none") if about else "none_at_all"
+        on_day, ever = ("none_on", "none") if about else ("none_that_day", "none_at_all")
+        form = on_day if day else ever
         return self._words[form].format(about=about, day=day)
 
     def _today(self) -> datetime.date | None:
@@ -262,6 +275,13 @@ class PastSkill:
     def _when(self, created: float | None) -> str:
         day, today = self._day(created), self._today()
         return self._say.day(day, today) if day and today else self._words["no_time"]
+
+
+def _before(date: datetime.date, today: datetime.date) -> datetime.date:
+    """The last such day of the week or, where it is further ahead than one, of the year."""
+    if (date - today).days <= WEEK:
+        return date - datetime.timedelta(days=WEEK)
+    return date.replace(year=date.year - 1, day=min(date.day, 28) if date.month == 2 else date.day)
 
 
 def _exchanges(conversation: Conversation, entries: Iterable[Entry]) -> list[_Exchange]:

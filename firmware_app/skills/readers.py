@@ -10,7 +10,7 @@ from firmware_app.skills.numbers import Numbers
 
 Values: TypeAlias = Mapping[str, Any]
 
-SLACK = 0.8  # a value that costs more is none
+SLACK = 0.65  # a value that costs more is none
 NAME_WORDS, TEXT_WORDS = 4, 14
 PER_NAME_WORD, PER_TEXT_WORD = 0.04, 0.02  # so that what is known is preferred to free text
 
@@ -113,6 +113,6 @@ def repeat(values: Values) -> Values:
     return {"days": sorted(days), "half": values.get("half", "")}
 
 
-def day(values: Values, now: Callable[[], datetime.datetime]) -> moments.Day | None:
-    date = moments.date(values, now().date())
+def day(values: Values, today: datetime.date) -> moments.Day | None:
+    date = moments.date(values, today)
     return None if date is None else moments.Day(date, values.get("half", ""))

@@ -4,6 +4,7 @@ What is meant is told without any effect (`understand`), so that an answer can b
 the question is committed; whoever commits it says so (`asked`, `leave`).
 """
 
+import datetime
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from firmware_app.skills.language import Language
 from firmware_app.skills.local_time import LocalTime
 from firmware_app.skills.sums import SumsSkill
 from firmware_app.skills.timers import TimersSkill
-from firmware_app.skills.understanding import Meaning, Understanding, plain
+from firmware_app.skills.understanding import Understanding, plain
 
 ANSWER_SECONDS = 30.0  # an answer later than that is a new question
 NEAR_ANSWER, NEAR_ANSWER_A_WORD = 0.5, 0.2  # cost up to which words are an answer
@@ -56,8 +57,11 @@ class Skills:
         self.tools: Mapping[str, SkillTool] = {
             tool.name: tool for skill in skills for tool in skill.tools
         }
-        changes = frozenset(tool.name for tool in self.tools.values() if tool.changes)
-        self._understanding = Understanding(language, changes)
+        self._understanding = Understanding(
+            language,
+            changes=frozenset(tool.name for tool in self.tools.values() if tool.changes),
+            slight=frozenset(tool.name for tool in self.tools.values() if tool.slight),
+        )
         self._answers = language.answers()
         self._pending: _Pending | None = None
 
@@ -91,17 +95,19 @@ class Skills:
             return None
         if answered := self._answer(text, input_mode):
             return answered
-        now = self._local.guess()
-        meaning = self._understanding.meaning(text, now, confidence)
+        meaning = self._understanding.meaning(text, self._local.guess().date(), confidence)
         if not meaning or meaning.tool not in self._of:
             return None
-        if meaning.doubtful:
-            return self._doubt(meaning)
-        return self._use(self._call(meaning.tool, meaning.arguments))
+        call = self._call(meaning.tool, meaning.arguments)
+        if not call:
+            return None
+        if meaning.doubtful and self._is_complete(call):
+            return self._doubt(call, meaning.other)
+        return self._use(call)
 
     def means(self, text: str, tools: frozenset[str]) -> bool:
         """Whether a sentence is for one of these tools."""
-        meaning = self._understanding.meaning(text, self._local.guess())
+        meaning = self._understanding.meaning(text, self._local.guess().date())
         return meaning is not None and meaning.tool in tools
 
     @property
@@ -151,19 +157,25 @@ class Skills:
 
     # Behind it.
 
-    def _call(self, tool: str, arguments: Mapping[str, Any]) -> Call:
+    def _call(self, tool: str, arguments: Mapping[str, Any]) -> Call | None:
         return self._of[tool].heard(tool, arguments)
+
+    def _is_complete(self, call: Call) -> bool:
+        """Whether it does something; one that is not asks for what is missing."""
+        required: Sequence[str] = self.tools[call.tool].parameters["required"]
+        return all(name in call.arguments for name in required)
 
     def _use(self, call: Call) -> Understood:
         tool = self.tools[call.tool]
         return Understood(call, changes=tool.changes, kept=tool.kept)
 
-    def _doubt(self, meaning: Meaning) -> Understood:
-        call = self._call(meaning.tool, meaning.arguments)
-        if meaning.other is None:
-            return Understood(says=self._did_you_say(self._described(call), call))
-        other = self._call(meaning.tool, meaning.other)
-        what = self.language.say.either(self._described(call), self._described(other))
+    def _doubt(self, call: Call, arguments: Mapping[str, Any] | None) -> Understood:
+        """Ask whether it was meant, or the same with other arguments."""
+        said = self._described(call)
+        other = None if arguments is None else self._call(call.tool, arguments)
+        if other is None or self._described(other) == said:
+            return Understood(says=self._did_you_say(said, call))
+        what = self.language.say.either(said, self._described(other))
         asked = self._did_you_say(what, call)
         assert asked.asks  # noqa: S101 - it asks
         # One of the two is the answer; a "yes" says neither.
@@ -191,16 +203,20 @@ class Skills:
     def _described(self, call: Call) -> str:
         """A use in words, as the skill's file has them: doubt_<tool>."""
         words = self.language.skills[self._of[call.tool].name].responses
-        kind = call.arguments.get("kind")
+        kind = "all" if call.arguments.get("all") else call.arguments.get("kind")
         form = words.get(f"doubt_{call.tool}_{kind}") or words.get(f"doubt_{call.tool}", call.tool)
-        return form.format_map(_Spoken(self.language, call.arguments))
+        return " ".join(
+            form.format_map(
+                _Spoken(self.language, call.arguments, self._local.guess().date())
+            ).split()
+        )
 
     def _answer(self, text: str, input_mode: str) -> Understood | None:
         pending = self._pending
         if not pending or not self.asks or pending.input_mode != input_mode:
             return None
         asking = pending.asking
-        heard = self.language.utterance(text, self._local.guess)
+        heard = self.language.utterance(text, self._local.guess().date())
         if not heard.words:
             return None
         limit = min(NEAR_ANSWER, NEAR_ANSWER_A_WORD * len(heard.words))
@@ -225,12 +241,13 @@ class Skills:
         for call in choices:  # one of the two that were offered
             if any(value in _numbers(call) for value in values.values()):
                 return self._use(call)
-        return self._use(self._call(asking.call.tool, {**asking.call.arguments, **values}))
+        completed = self._call(asking.call.tool, {**asking.call.arguments, **values})
+        return self._use(completed or asking.call)
 
 
 def _numbers(call: Call) -> list[Any]:
     """The values of a call, and its seconds as people count them."""
-    values = list(call.arguments.values())
+    values = [value for name, value in call.arguments.items() if name != "number"]
     if seconds := call.arguments.get("seconds"):
         values += [seconds / size for size in (60, 3600, 86_400)]
     return values
@@ -239,10 +256,13 @@ def _numbers(call: Call) -> list[Any]:
 class _Spoken(dict[str, Any]):
     """Arguments as they are said."""
 
-    def __init__(self, language: Language, arguments: Mapping[str, Any]) -> None:
+    def __init__(
+        self, language: Language, arguments: Mapping[str, Any], today: datetime.date
+    ) -> None:
         super().__init__(arguments)
         if "seconds" in arguments:
             self["seconds"] = language.say.duration(arguments["seconds"])
+        self["when"] = language.say.when(arguments, today)
 
     def __missing__(self, name: str) -> str:
         return ""

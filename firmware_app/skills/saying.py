@@ -1,5 +1,6 @@
 """Says durations, times and dates in a language's own manner; numbers stay digits for the voice."""
 
+import contextlib
 import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -50,6 +51,21 @@ class Saying:
         return self.at_hour(self._say, "time", time).format(
             hour=(time.hour - 1) % 12 + 1, minute=time.minute, half=begun[-1]
         )
+
+    def when(self, arguments: Mapping[str, Any], today: datetime.date) -> str:
+        """When a tool's arguments mean: a duration, or a time of day with its date or days."""
+        if seconds := arguments.get("seconds"):
+            return self.duration(seconds)
+        said = str(arguments.get("time", ""))
+        parts = [said.removeprefix("0")]
+        with contextlib.suppress(ValueError):  # a model may write anything
+            if not arguments.get("twelve_hour"):
+                parts = [self.time(datetime.time.fromisoformat(said))]
+            if date := arguments.get("date"):
+                parts.append(self.day(datetime.date.fromisoformat(str(date)), today))
+        if days := arguments.get("days"):
+            parts.append(self.days(days))
+        return str(self._say["comma"]).join(part for part in parts if part)
 
     @staticmethod
     def at_hour(forms: Mapping[str, Any], form: str, time: datetime.time) -> str:

@@ -466,8 +466,10 @@ async def test_a_conversation_deleted_while_it_is_spoken_is_not_made_again(
     async with keep() as k, room(keeper=k.keeper, model=ScriptedModel([LONG, "Yes."])) as r:
         await r.ask()
         await r.until(ReplyClause)
-        (talk,) = await k.conversations()
-        await k.store.delete(None, talk.uuid)
+        async with asyncio.timeout(5):
+            while not (talks := await k.conversations()):
+                await asyncio.sleep(0.002)
+        await k.store.delete(None, talks[0].uuid)
         await r.until(ReplyEnded)
         await r.until_rest()
         await r.typed("And then?")

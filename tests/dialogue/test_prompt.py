@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from firmware_app import models as catalogue
-from firmware_app.dialogue.prompt import Exchange, Prompt, system_prompt
+from firmware_app.dialogue.prompt import Exchange, Prompt, Summary, system_prompt
 from firmware_app.dialogue.speakable import speakable
 from firmware_app.engines import Message
 from firmware_app.engines.llama import LlamaModel
@@ -129,6 +129,12 @@ async def test_the_packaged_model_answers_shortly_and_mostly_right(models: Path)
 def test_the_model_is_asked_to_answer_in_the_language_that_is_set() -> None:
     assert "español" in system_prompt("", "es")
     assert "español" not in system_prompt("", "en")
+
+
+async def test_what_was_said_before_is_told_in_the_language_that_is_set() -> None:
+    summary = Summary("Hay tomates.", 2)
+    told = await Prompt("Eres Echo.", 1000, FakeCounter(), "es").messages([], "¿Y ahora?", summary)
+    assert told[0].content == "Eres Echo.\n\nAntes, en esta conversación: Hay tomates."
 
 
 def test_the_owner_may_write_the_system_prompt(tmp_path: Path) -> None:

@@ -72,6 +72,24 @@ async def test_one_of_several_timers_is_chosen(skills: Skills, say: Speaker) -> 
     assert [alert.name for alert in timers(skills)] == ["egg"]
 
 
+async def test_two_timers_of_one_name_are_told_apart_by_their_length(
+    skills: Skills, say: Speaker, clock: DrivenClock
+) -> None:
+    await say("Set a pasta timer for 9 minutes.")
+    await say("Set a pasta timer for 7 minutes.")
+    assert await say("How much time is left on the pasta timer?") == (
+        "7 minutes left on the pasta timer. 9 minutes left on the pasta timer."
+    )
+    asked = "Which one? the pasta timer of 7 minutes and the pasta timer of 9 minutes."
+    assert await say("Cancel the pasta timer.") == asked
+    await say("The nine minute one.")
+    assert [alert.seconds for alert in timers(skills)] == [420]
+    await say("Set a pasta timer for 7 minutes.")
+    await say("Cancel the pasta timer.")
+    assert await say("The second one.") == "The pasta timer is cancelled."
+    assert len(timers(skills)) == 1
+
+
 async def test_all_is_an_answer(skills: Skills, say: Speaker, clock: DrivenClock) -> None:
     await say("Set a pasta timer for 9 minutes.")
     await say("Set an egg timer for 6 minutes.")

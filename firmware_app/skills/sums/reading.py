@@ -4,9 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from firmware_app.skills.grammar import Found, SlotReader, Utterance
+from firmware_app.skills.likeness import words_alike
 from firmware_app.skills.numbers import Numbers
 
 Read: TypeAlias = tuple[str, int, int]  # an expression, the position after it, its operations
+
+LONG_WORD = 6  # letters
+NEARLY = 0.85  # share of letters in common
 
 _BEFORE = {
     "sqrt": "sqrt({})",
@@ -44,16 +48,33 @@ class SumReader:
         self._off = frozenset(operators["off"])
         self._power_of = _phrases(dict.fromkeys(operators["power_of"], ""))
         self._power = _phrases(dict.fromkeys(operators["power"], ""))
+        all_phrases = (self._binary, self._after, self._before, self._two)
+        self._long = sorted(
+            word
+            for phrases in all_phrases
+            for several in phrases.values()
+            for phrase, _ in several
+            for word in phrase
+            if len(word) >= LONG_WORD
+        )
         self._open = _phrases(dict.fromkeys(operators["open"], "("))
         self._close = _phrases(dict.fromkeys(operators["close"], ")"))
 
     def slot(self) -> SlotReader:
         def read(heard: Utterance, at: int) -> Iterable[Found]:
-            found = self._sum(heard.words, at)
+            found = self._sum(self._mended(heard.words), at)
             if found and found[2]:
                 yield Found(found[0], found[1])
 
         return read
+
+    def _mended(self, words: Sequence[str]) -> list[str]:
+        """The long words that recognisers bend, such as "subtrack", as they are written."""
+        return [self._as_written(word) if len(word) >= LONG_WORD else word for word in words]
+
+    def _as_written(self, word: str) -> str:
+        best = max(self._long, key=lambda known: words_alike(word, known), default=word)
+        return best if words_alike(word, best) >= NEARLY else word
 
     def _sum(self, words: Sequence[str], at: int) -> Read | None:
         left = self._term(words, at)
@@ -128,7 +149,7 @@ class SumReader:
     ) -> Read | None:
         for number in self._numbers.read(words, at):
             if not self._at(frozenset(between), words, number.end):
-                return None
+                continue
             if right := self._term(words, number.end + 1):
                 text = _TWO[form].format(_digits(number.value), right[0])
                 return text, right[1], right[2] + 1

@@ -17,14 +17,13 @@ from firmware_app.skills import (
 from firmware_app.skills.clock import DATE
 from firmware_app.skills.language import Language
 from firmware_app.skills.likeness import names_alike
-from firmware_app.skills.moments import LONGEST_SECONDS, TimeOfDay
+from firmware_app.skills.moments import LONGEST_SECONDS, TimeOfDay, once_a_day
 from firmware_app.skills.timers.schedule import MOST, Alert, Due, Kind, Schedule
 from firmware_app.skills.timers.store import Alerts
 
 SNOOZE_SECONDS = 600
 SNOOZE_WITHIN = 1800.0  # seconds after the ringing
 SAME_NAME = 0.75  # likeness of a name and what it was called
-MORNING = TimeOfDay(9, 0, ambiguous=False)  # of a reminder for a day without a time
 LATE = 60.0  # seconds from which a ring says that it is late
 
 _SECONDS: Schema = {"type": "integer", "minimum": 1, "maximum": LONGEST_SECONDS}
@@ -107,7 +106,10 @@ class TimersSkill:
         self.schedule = schedule
         self._alerts = alerts
 
-    def heard(self, tool: str, arguments: Arguments) -> Call:
+    def heard(self, tool: str, arguments: Arguments) -> Call | None:
+        if arguments.get("only_known"):  # it does not say that it is about a timer
+            known = self._called(self.schedule.alerts("timer"), arguments["name"])
+            return Call(tool, {"name": arguments["name"]}) if known else None
         if "minutes" in arguments:
             seconds = round(arguments["minutes"] * 60)
             arguments = {k: v for k, v in arguments.items() if k != "minutes"}
@@ -172,8 +174,9 @@ class TimersSkill:
                 duration=self._say.duration(arguments["seconds"]), text=text
             )
             return ToolResult(said + await self._unkept())
-        if "time" not in arguments and "date" not in arguments:
-            return self._ask("remind_when", Call("set_reminder", arguments))
+        if "time" not in arguments:
+            question = "remind_what_time" if "date" in arguments else "remind_when"
+            return self._ask(question, Call("set_reminder", arguments))
         alert = self._at_time("reminder", text, arguments)
         if not alert:
             return ToolResult(self._words["past"])
@@ -189,12 +192,14 @@ class TimersSkill:
                 "I do not know today's date yet.",
                 "Wait until this device has reached a time server.",
             )
+        days = arguments.get("days", ())
+        time = _time_of(arguments)
         return self.schedule.at_time(
             kind,
-            _time_of(arguments) if "time" in arguments else MORNING,
+            once_a_day(time) if days else time,
             name,
             _date_of(date) if date else None,
-            arguments.get("days", ()),
+            days,
         )
 
     def _when(self, alert: Alert, once: str, repeated: str, waiting: str, text: str) -> str:
@@ -265,7 +270,8 @@ class TimersSkill:
         if alert.kind == "timer" and left is not None:
             return self._words["item_timer"].format(name=name, left=self._say.roughly(left))
         if not moment or not now:
-            return self._words["item_waiting"].format(name=alert.name, time=self._clock(alert))
+            waiting = self._words["item_waiting" if alert.name else "item_waiting_unnamed"]
+            return waiting.format(name=alert.name, time=self._clock(alert))
         when = self._say.moment(moment, now)
         if alert.days:
             when = f"{self._say.time(moment.time())}, {self._say.days(alert.days)}"
@@ -289,24 +295,35 @@ class TimersSkill:
         if not wanted:
             return ToolResult(self._words[f"no_such_{kind or 'timer'}"])
         if len(wanted) > 1:
-            names = self._say.all_of([self._name(alert) for alert in wanted])
-            only = {"kind": kind} if kind else {}
-            return ToolResult(
-                self._words["which"].format(list=names),
-                Asking(
-                    Call("cancel", only),
-                    answers=self._answers["which"],
-                    others={
-                        t: Call("cancel", {**only, "all": True}) for t in self._answers["which_all"]
-                    },
-                    yes_is_one=False,
-                ),
-            )
+            return self._ask_which(wanted, {"kind": kind} if kind else {})
         name = self._name(wanted[0])
         self.schedule.remove(wanted[0])
         return ToolResult(_capital(self._words["cancelled"].format(name=name)))
 
+    def _ask_which(self, alerts: list[Alert], only: Arguments) -> ToolResult:
+        names = [self._name(alert) for alert in alerts]
+        if len(set(names)) < len(names):
+            names = [self._full_name(alert) for alert in alerts]
+        everything = Call("cancel", {**only, "all": True})
+        return ToolResult(
+            self._words["which"].format(list=self._say.all_of(names)),
+            Asking(
+                Call("cancel", only),
+                answers=self._answers["which"],
+                others={
+                    **dict.fromkeys(self._answers["which_all"], everything),
+                    **{
+                        place: Call("cancel", {**only, "number": alert.id})
+                        for place, alert in zip(("first", "second"), alerts, strict=False)
+                    },
+                },
+                yes_is_one=False,
+            ),
+        )
+
     def _wanted(self, alerts: list[Alert], arguments: Arguments) -> list[Alert]:
+        if "number" in arguments:
+            return [alert for alert in alerts if alert.id == arguments["number"]]
         if name := arguments.get("name"):
             alerts = self._called(alerts, name)
         if "seconds" in arguments:
@@ -390,6 +407,13 @@ class TimersSkill:
         moment, now = self.schedule.moment_of(alert), self.schedule.time.now()
         said = self._say.moment(moment, now) if moment and now else self._clock(alert)
         return self._words["alarm_name"].format(moment=said)
+
+    def _full_name(self, alert: Alert) -> str:
+        """With what tells it from another one of the same name."""
+        if alert.kind != "timer" or not alert.name or alert.seconds is None:
+            return self._item(alert)
+        duration = self._say.duration(alert.seconds)
+        return self._words["timer_named_of"].format(name=alert.name, duration=duration)
 
     def _clock(self, alert: Alert) -> str:
         return alert.time.lstrip("0") if alert.twelve_hour else alert.time
