@@ -283,6 +283,14 @@ AREAS: Mapping[str, Mapping[str, Explanation]] = {
             "Echo opens it again by itself. If it happens often: another cable or port, a "
             "powered hub, `hey-echo doctor power`.",
         ),
+        "device-pace": Explanation(
+            "The microphone delivers more sound than fits into the time that has passed.",
+            "It runs at another rate than it claims, or has no clock at all, as ALSA's null and "
+            "file devices.",
+            "Stop Echo; `hey-echo doctor microphone` then counts how many samples come a second, "
+            "and names the rate to set. Where that makes no sense, choose another microphone with "
+            "audio.microphone.",
+        ),
         "device-silent": Explanation(
             "The microphone is there, and delivers one and the same value for a minute.",
             "Its mute switch is on, its level is at zero, the channel that is listened to is "
@@ -295,7 +303,7 @@ AREAS: Mapping[str, Mapping[str, Explanation]] = {
             "Echo cannot take its own voice out of what the microphone hears.",
             "The library libspeexdsp.so.1 is not installed. Echo works without it, but is "
             "hard to interrupt by voice while it speaks.",
-            "Run ./scripts/setup, then restart Echo.",
+            "`sudo apt install libspeexdsp1`, then restart Echo.",
         ),
         "alsa-missing": Explanation(
             "The package by which Echo reaches sound devices is not installed.",

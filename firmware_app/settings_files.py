@@ -34,7 +34,10 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         ) from fault
     except PermissionError as fault:
         raise SettingsError(
-            "config-unreadable", f"You may not read {path}.", "Run the command with sudo."
+            "config-unreadable",
+            f"You may not read {path}.",
+            "Run the command with sudo. If the service says so: "
+            "sudo systemd-tmpfiles --create hey-echo.conf",
         ) from fault
     except OSError as fault:
         raise SettingsError(

@@ -29,6 +29,7 @@ from firmware_app.traces import Traces
 log = logging.getLogger(__name__)
 
 BACK_OFF = (5.0, 15.0, 60.0, 300.0)  # seconds before engines that failed are tried again
+LISTENING = "Listening."
 
 
 class StayAwake:
@@ -37,7 +38,7 @@ class StayAwake:
     To be made on the loop. It listens once it was told what it is `able_to` do.
 
     on_load: told the settings that engines and devices are made with, each time. on_settled: told
-    in one line each time that Echo listens, or cannot.
+    in one line each time that Echo listens, or cannot, or that the microphone came or went.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class StayAwake:
                 condition.awake_kb = memory_kb()
                 names = condition.engines.names
                 log.info("listening: %s, %s, %s", names.recogniser, names.model, names.voice)
-                self._on_settled("Listening.")
+                self._on_settled(LISTENING)
                 await self._anew.wait()
         finally:
             condition.echo = None
@@ -169,6 +170,7 @@ class StayAwake:
         self._condition.devices[state.direction] = state
         if state.direction == "microphone":
             self._talk.on_microphone(state.ready, state.text, state.closed)
+            self._on_settled(LISTENING if state.ready else state.text)
 
     def _note(self, error: EngineError) -> asyncio.Task[None] | None:
         """Log a new fault, and begin to say aloud that there is one."""

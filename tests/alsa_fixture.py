@@ -60,13 +60,16 @@ class FifoMicrophone:
         rate: int = 16_000,
         channels: int = 1,
         dtype: str = "<i2",
-        hum: int = 0,
+        hum: int | tuple[int, ...] = 0,
     ) -> None:
-        """hum: steps by which a quiet room's noise moves the sound; 0 is digital silence."""
+        """hum: steps by which a quiet room's noise moves the sound; 0 is digital silence.
+
+        It may be given for each channel.
+        """
         self.name = f"echomic:FIFO={path}"
         self.rate, self.channels, self.dtype = rate, channels, np.dtype(dtype)
         self._path = path
-        self._hum = hum
+        self._hum = np.asarray(hum)
         self._period = rate * PERIOD_MS // 1000
         self._size = self._period * channels * self.dtype.itemsize
         self._waiting: deque[bytes] = deque()
@@ -195,7 +198,7 @@ class AlsaDevices:
         channels: int = 1,
         dtype: str = "<i2",
         plugged: bool = True,
-        hum: int = 0,
+        hum: int | tuple[int, ...] = 0,
     ) -> FifoMicrophone:
         path = self._folder / f"microphone{len(self._unplugged_at_end)}.fifo"
         made = FifoMicrophone(path, rate=rate, channels=channels, dtype=dtype, hum=hum)

@@ -70,6 +70,46 @@ def test_a_config_with_a_fault_is_waited_for_and_logged_once(tmp_path: Path) -> 
     assert manager.log.read_text().count("voice.volume cannot be 900") == 1
 
 
+SLOW_CARD = """
+import pathlib, sys, time
+from firmware_app.cli import main
+from firmware_app.engines import loading
+
+def load(*settings):
+    pathlib.Path(sys.argv[1]).touch()
+    time.sleep(60)
+
+loading._model_path = lambda settings: pathlib.Path()
+loading.load_recogniser = loading.load_voice = loading.load_voice_activity = load
+sys.exit(main(["run"]))
+"""
+
+
+@pytest.mark.parametrize("after", [0.2, 0.5, 1.0, 2.0, "it began to load"])
+def test_it_ends_at_once_while_engines_still_load_from_a_fake_slow_card(
+    tmp_path: Path, after: float | str
+) -> None:
+    config, loads = tmp_path / "config.toml", tmp_path / "loads"
+    config.touch()
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW_CARD, str(loads)],
+        env={**environment(config, tmp_path, tmp_path / "models"), "HEY_ECHO_WEB_PORT": "0"},
+        stderr=subprocess.PIPE,
+    )
+    if isinstance(after, float):
+        time.sleep(after)
+    while not isinstance(after, float) and not loads.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    try:
+        told = process.communicate(timeout=15)[1]  # as long as the unit allows, and far below 60
+    finally:
+        process.kill()
+    assert process.returncode in {0, -signal.SIGTERM}  # the latter before it is there to obey
+    assert (b"stopped" in told) is (process.returncode == 0)
+
+
 def command(manager: FakeManager, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "firmware_app", *words],
@@ -157,6 +197,16 @@ def test_the_unit_is_shut_in_tightly(unit: Path) -> None:
     assert judged.returncode == 0, judged.stdout
 
 
+def test_the_drivers_of_the_devices_that_it_may_use_are_there_before_it_starts(unit: Path) -> None:
+    text = unit.read_text()
+    drivers = {"alsa": "snd", "spi": "spidev", "usb_device": "usbcore", "gpiochip": None}
+    allowed = re.findall(r"^DeviceAllow=char-(\w+) rw$", text, re.MULTILINE)
+    assert set(allowed) == set(drivers)
+    for driver in filter(None, drivers.values()):  # that of pins is a part of the kernel
+        for relation in ("Wants", "After"):
+            assert re.search(rf"^{relation}=.*modprobe@{driver}\.service", text, re.MULTILINE)
+
+
 def test_the_units_promises(unit: Path) -> None:
     text = unit.read_text()
     for line in (
@@ -191,7 +241,7 @@ def test_its_user_groups_and_folders_are_made(tmp_path: Path) -> None:
     assert wanted
     for group in wanted[1].split():
         assert groups[group].endswith("hey-echo")
-    assert stat.S_IMODE((tmp_path / "etc/hey-echo").stat().st_mode) == 0o750
+    assert stat.S_IMODE((tmp_path / "etc/hey-echo").stat().st_mode) == 0o2750
     assert (tmp_path / "etc/hey-echo").stat().st_uid == 0
     assert (tmp_path / "var/lib/hey-echo").stat().st_uid != 0
 

@@ -39,6 +39,7 @@ STALLED = 2.0  # seconds without a sample after which a device counts as lost
 DEAD = 60.0  # seconds of one and the same value after which a device counts as lost
 STILL_DEAD = 10.0  # … and once it does, before it is opened anew
 RUNAWAY = 0.5  # seconds of sound too many: no clock behind it, as when a file has ended
+PROOF = 0.1  # seconds of sound at the right pace before a device counts as ready
 CLOSE_WAIT = 0.4  # seconds that closing waits for the thread
 WINDOW = 5.0  # seconds
 
@@ -165,6 +166,8 @@ class AlsaSource:
         self._value = 0  # the last sample that differed from the one before
         self._changed_at = 0.0  # the time of the last block with more than that in it
         self._dead = False  # it was lost because it delivered one value only
+        self._gave_out = 0  # times in a row that the device opened, and was lost soon
+        self._sound_since: float | None = None  # the time of its first sound
 
     async def __aiter__(self) -> AsyncIterator[Frame]:
         wake = self._wake or self._start()
@@ -220,7 +223,7 @@ class AlsaSource:
         while not self._closing:
             self._asked_anew.clear()
             if self._shut:
-                attempt = 0
+                attempt = self._gave_out = 0
                 self._rest()
                 continue
             began = self._clock()
@@ -229,6 +232,7 @@ class AlsaSource:
                 try:
                     self._listen(device)
                 finally:
+                    self._gave_out += 1
                     device.close()
             except DeviceError as error:
                 self._tell(DeviceState("microphone", False, str(error), error))
@@ -237,7 +241,7 @@ class AlsaSource:
                 failed = device_error("microphone", self._name, repr(error))
                 self._tell(DeviceState("microphone", False, str(failed), failed))
             if self._clock() - began > BACK_OFF[-1]:
-                attempt = 0
+                attempt = self._gave_out = 0
             self._asked_anew.wait(BACK_OFF[min(attempt, len(BACK_OFF) - 1)])
             attempt += 1
         self._ended = True
@@ -257,7 +261,7 @@ class AlsaSource:
                 "device-channel",
                 f"The microphone “{self._name}” has {device.channels} channels, counted from 0, "
                 f"and {self._channel} was asked.",
-                "Change the setting audio.microphone_channel.",
+                "hey-echo config set audio.microphone_channel 0",
             )
         resampler = Resampler(device.rate, SAMPLE_RATE, live=True)
         left_over = SampleQueue()
@@ -265,6 +269,7 @@ class AlsaSource:
         raw = RawChannels(self._raw, device) if has_raw else None
         self._samples.skip_to(self._clock())
         last_read = self._changed_at = self._clock()
+        self._sound_since = None
         started = False  # a read starts the device, and after an overrun starts it again
         while self._wanted:
             if self._clock() - last_read > STALLED:
@@ -289,8 +294,9 @@ class AlsaSource:
                     raw.append(data)
                 self._check_pace(len(left_over) + round(resampler.held * SAMPLE_RATE), last_read)
                 self._check_life(sound, last_read)
+                if self._is_proven(last_read):
+                    self._announce(device)
                 self._give(left_over, raw)
-                self._announce(device)
             else:
                 time.sleep(0.002)
 
@@ -314,7 +320,12 @@ class AlsaSource:
 
     def _check_pace(self, count: int, now: float) -> None:
         if self._samples.read(count, now) > RUNAWAY:
-            raise device_error("microphone", self._name, "its sound runs faster than time")
+            raise DeviceError(
+                "device-pace",
+                f"The sound of the microphone “{self._name}” runs faster than time.",
+                "Its true rate is told by: sudo systemctl stop hey-echo; hey-echo doctor "
+                "microphone. A device without a clock, such as null, is no microphone.",
+            )
 
     def _check_life(self, sound: Samples, now: float) -> None:
         """Raises DeviceError where there was one and the same value for long."""
@@ -328,16 +339,27 @@ class AlsaSource:
                 "Look for a mute switch on it, and raise its level in `alsamixer` (F4).",
             )
 
+    def _is_proven(self, now: float) -> bool:
+        """Whether the device can be counted on; the more often it gave out, the longer it takes."""
+        if self._sound_since is None:
+            self._sound_since = now
+        tried = min(self._gave_out, len(BACK_OFF))
+        return now - self._sound_since >= (BACK_OFF[tried - 1] if tried else PROOF)
+
     def _give(self, left_over: SampleQueue, raw: RawChannels | None) -> None:
+        """Hand on what is heard; of a device that does not count as ready nothing is."""
+        ready = self._told == (True, False)
         while len(left_over) >= BLOCK:
-            samples = left_over.take(BLOCK)
+            samples, beside = left_over.take(BLOCK), raw.take() if raw else None
             index = self._samples.index
             self._samples.index += BLOCK
+            if not ready:
+                continue
             if len(self._ring) >= RING:
                 self._ring.popleft()
                 self.dropped += 1
             heard_at = self._samples.at(index + BLOCK)
-            self._ring.append(Frame(samples, index, heard_at, raw=raw.take() if raw else None))
+            self._ring.append(Frame(samples, index, heard_at, raw=beside))
         self._woken()
 
     def _woken(self) -> None:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from firmware_app.audio import Sink, Source
 from firmware_app.audio.dsp import fade_in, fade_out, milliseconds, to_int16
 from firmware_app.audio.level import FULL
-from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples, dbfs
+from firmware_app.frames import BLOCK, SAMPLE_RATE, Samples, dbfs
 
 CHIRP_SECONDS = 0.3
 CHIRP_HERTZ = (300.0, 6000.0)
@@ -20,8 +19,7 @@ CHIRP_PEAK = 0.25  # of full scale
 SILENT = 3  # swing in steps, of a channel that is not connected
 FOUND = 8.0  # times the root mean square of the likeness, at which the chirp counts as heard
 ALIKE = 0.9  # correlation of a channel that carries the chirp itself and not a room's answer to it
-LONGEST_DELAY = 1.0  # seconds
-LISTENED = CHIRP_SECONDS + LONGEST_DELAY + 0.5  # seconds
+UNPLAYED_DB = -66.0  # of a loop-back at most while nothing is played; rooms and talkers are louder
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +37,6 @@ class Heard:
 
     at: int
     alike: float
-
-
-@dataclass(frozen=True, slots=True)
-class EchoPath:
-    """From the loudspeaker to the microphone.
-
-    delay: seconds by which it is heard later than the devices tell. db: its level against what
-    was played.
-    """
-
-    delay: float
-    db: float
 
 
 def levels(recording: Samples) -> Levels:
@@ -91,38 +77,19 @@ def find_chirp(recording: Samples) -> Heard | None:
     return Heard(at, float(likeness[at]) / strength)
 
 
-async def echo_path(source: Source, sink: Sink) -> EchoPath | None:
-    """Play a chirp and listen for it; None where it is not heard. Takes about two seconds."""
-    played, frames = chirp(), list[Frame]()
-    before = sink.reference.end
-    async for frame in source:
-        if not frames:
-            await sink.write(played)
-        frames.append(frame)
-        if frame.end - frames[0].index > LISTENED * SAMPLE_RATE:
-            break
-    if not frames or sink.reference.end == before:
-        return None
-    recording = np.concatenate([frame.samples for frame in frames])
-    found = find_chirp(recording)
-    if found is None:
-        return None
-    heard_at = frames[-1].heard_at - (len(recording) - found.at) / SAMPLE_RATE
-    later = sink.reference.position_at(heard_at) - sink.reference.run
-    echo = recording[found.at : found.at + len(played)]
-    return EchoPath(later / SAMPLE_RATE, dbfs(echo) - dbfs(played))
+def channel_kinds(played: NDArray[np.int16], unplayed: NDArray[np.int16]) -> list[str]:
+    """Of each channel: "silent", "loop-back" or "microphone".
 
-
-def channel_kinds(recording: NDArray[np.int16]) -> list[str]:
-    """Of each channel, shape (n, channels): "silent", "loop-back" or "microphone".
-
-    recording: made while the chirp was played. A loop-back carries what is played, unchanged.
+    Recordings of shape (n, channels): while the chirp was played, and while nothing was. A
+    loop-back carries what is played, unchanged, and nothing else.
     """
-    return [_kind(np.ascontiguousarray(recording[:, n])) for n in range(recording.shape[1])]
+    pairs = zip(played.T, unplayed.T, strict=True)
+    return [_kind(*map(np.ascontiguousarray, pair)) for pair in pairs]
 
 
-def _kind(channel: Samples) -> str:
-    if int(channel.max()) - int(channel.min()) <= SILENT:
+def _kind(played: Samples, unplayed: Samples) -> str:
+    if int(played.max()) - int(played.min()) <= SILENT:
         return "silent"
-    found = find_chirp(channel)
-    return "loop-back" if found and found.alike > ALIKE else "microphone"
+    found = find_chirp(played)
+    copied = found is not None and found.alike > ALIKE and dbfs(unplayed) < UNPLAYED_DB
+    return "loop-back" if copied else "microphone"

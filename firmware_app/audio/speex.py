@@ -48,7 +48,7 @@ def available() -> Any:  # noqa: ANN401 - ctypes knows no types of functions
             "echo-library-missing",
             f"The library {LIBRARY}, which takes Echo's own voice out of the microphone's sound, "
             "is not installed.",
-            "Run ./scripts/setup.",
+            "sudo apt install libspeexdsp1, then restart Echo.",
         ) from error
     pointer = ctypes.c_void_p
     library.speex_echo_state_init.argtypes = [ctypes.c_int, ctypes.c_int]

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,8 @@ def _record(keep: Path | None) -> int:
     folders = [models.SHIPPED, models.folder(now)]
     phrase = Head(head_paths(now.wake.models, folders)[0]).phrase.title()
     wake = load_wake_word(now, verified=True)
-    check = sound_check.record(audio, now.voice.volume, phrase, print)
+    tell = partial(print, flush=True)  # each task when it is due, also into a pipe
+    check = sound_check.record(audio, now.voice.volume, phrase, tell)
     found = dict(sound_check.findings(check, board, wake))
     for name, finding in found.items():
         print(f"{finding.status}  {name:15} {finding.line}")

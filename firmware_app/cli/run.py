@@ -11,8 +11,14 @@ def add(commands: Any) -> None:  # noqa: ANN401 - argparse does not name its typ
 
 def run(arguments: argparse.Namespace) -> int:
     import asyncio
+    import logging
+    import os
 
     from firmware_app.service import serve
 
-    asyncio.run(serve())
-    return 0
+    with asyncio.Runner() as runner:
+        runner.run(serve())
+        # All that is kept has been closed. A thread that still loads an engine is not waited for:
+        # from a slow card that takes longer than a service manager waits.
+        logging.shutdown()
+        os._exit(0)

@@ -100,7 +100,8 @@ def _failed(error: Exception) -> DeviceError:
     return DeviceError(
         "gpio-failed",
         f"A GPIO pin cannot be used ({type(error).__name__}: {error}).",
-        "End other programs that use the pins, and check device.board.",
+        "End the program that uses it (`gpioinfo`, of the package gpiod, names it), check "
+        "device.board, then restart Echo.",
     )
 
 
@@ -108,7 +109,8 @@ def _forbidden() -> DeviceError:
     return DeviceError(
         "gpio-forbidden",
         "The GPIO pins may not be used by this user.",
-        "Join their group: sudo usermod -aG gpio $USER, then log in again.",
+        "Run sudo ./scripts/install, whose udev rule gives them to the group gpio, then restart; "
+        "for a user of your own: sudo usermod -aG gpio $USER, then log in again.",
     )
 
 

@@ -5,6 +5,7 @@ in memory, and goes with the process unless it is asked for.
 """
 
 import asyncio
+import os
 import threading
 import time
 import wave
@@ -30,7 +31,7 @@ from firmware_app.audio.reference import Reference
 from firmware_app.audio.sound_check import channel_kinds, chirp, find_chirp, levels
 from firmware_app.device.board import Board
 from firmware_app.doctor import Finding, failed, passed, warned
-from firmware_app.engines import WakeWord
+from firmware_app.engines.wake import OpenWakeWord
 from firmware_app.errors import DeviceError
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples, dbfs, seconds
 from firmware_app.settings import AudioSettings
@@ -153,7 +154,7 @@ async def _play(audio: AudioSettings, sound: Samples) -> Reference:
     return sink.reference
 
 
-def findings(check: SoundCheck, board: Board, wake: WakeWord) -> Iterator[tuple[str, Finding]]:
+def findings(check: SoundCheck, board: Board, wake: OpenWakeWord) -> Iterator[tuple[str, Finding]]:
     """What each part of it tells, by name."""
     yield "channels", _channels(check, board)
     if check.channel >= check.quiet.shape[1]:
@@ -171,14 +172,16 @@ def _channels(check: SoundCheck, board: Board) -> Finding:
             f"It has {count} channels, counted from 0, and channel {check.channel} was asked.",
             "hey-echo config set audio.microphone_channel 0",
         )
-    kinds = channel_kinds(check.echo)
+    kinds = channel_kinds(check.echo, np.concatenate((check.quiet, check.speech)))
     dead = [n for n, kind in enumerate(kinds) if kind == "silent"]
     loop_back = [n for n, kind in enumerate(kinds) if kind == "loop-back"]
     if check.channel in dead + loop_back:
         alive = [n for n in range(count) if n not in dead + loop_back]
         what = "silent" if check.channel in dead else "the loudspeaker's own signal"
         if not alive:
-            return failed("Every channel is silent.", "Look for a mute switch; alsamixer, then F4.")
+            return failed(
+                "No channel hears the room.", "Look for a mute switch; alsamixer, then F4."
+            )
         return failed(
             f"Channel {check.channel}, which is listened to, is {what}.",
             f"hey-echo config set audio.microphone_channel {alive[0]}",
@@ -252,27 +255,28 @@ def _voice(check: SoundCheck) -> Finding:
     return passed(f"{told}; {clipped:.1%} of it is clipped.")
 
 
-def _wake_word(check: SoundCheck, wake: WakeWord) -> Finding:
-    heard = []
+def _wake_word(check: SoundCheck, wake: OpenWakeWord) -> Finding:
+    heard, best = 0, 0.0
     for number, block in enumerate(blocks(check.speech[:, check.channel])):
-        if len(block) == BLOCK and (
-            found := wake.process(Frame(block, number * BLOCK, seconds(number * BLOCK)))
-        ):
-            heard.append(found.score)
+        if len(block) == BLOCK:
+            found = wake.process(Frame(block, number * BLOCK, seconds(number * BLOCK)))
+            heard += found is not None
+            best = max(best, wake.score)
     if not heard:
         return failed(
-            "The wake word was not heard.",
+            f"The wake word was not heard; the best score was {best:.2f}.",
             "Teach Echo how you say it: hey-echo wake record; or: "
             "hey-echo config set wake.sensitivity high",
         )
-    told = f"The wake word was heard {len(heard)} times, with a score up to {max(heard):.2f}."
-    return passed(told)
+    often = "once" if heard == 1 else f"{heard} times"
+    return passed(f"The wake word was heard {often}, with a score up to {best:.2f}.")
 
 
 def keep(check: SoundCheck, path: Path) -> None:
-    """Write all that was recorded, every channel, as a WAV file. Raises OSError."""
+    """Write all that was recorded as a WAV file that only the user may read. Raises OSError."""
     everything = check.everything
-    with wave.open(str(path), "wb") as file:
+    private = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(private, "wb") as to, wave.open(to, "wb") as file:
         file.setnchannels(everything.shape[1])
         file.setsampwidth(2)
         file.setframerate(SAMPLE_RATE)

@@ -11,7 +11,7 @@ def unit(context: Context) -> dict[str, str]:
         "systemctl",
         "show",
         UNIT,
-        "--property=LoadState,ActiveState,SubState,Result,NRestarts,ExecMainStatus",
+        "--property=LoadState,ActiveState,SubState,Result,NRestarts,ExecMainStatus,StatusText",
     )
     facts = dict(line.partition("=")[::2] for line in (told or "").splitlines() if "=" in line)
     return facts if facts.get("LoadState") == "loaded" else {}

@@ -109,6 +109,7 @@ class FakeMicrophonePcm:
     rate: int = 16_000  # that it claims and keeps
     busy: bool = False
     constant: int | None = None  # the one value that is delivered
+    fails_after: float | None = None  # seconds of sound after which each read is an error
     _started: float | None = None  # by the first read, and the first after an overrun
     _read: int = 0
 
@@ -142,6 +143,8 @@ class FakeMicrophonePcm:
             return XRUN, b""
         if self._started is None:
             self._started, self._read = time.monotonic(), 0
+        if self.fails_after is not None and self._read >= self.fails_after * self.rate:
+            raise FakeError("Input/output error [fake]")
         period = self.rate // 50
         if self.avail() < period:
             return 0, b""

@@ -147,4 +147,4 @@ def test_a_missing_library_names_itself_and_the_mend(monkeypatch: pytest.MonkeyP
         speex.available.cache_clear()
     assert told.value.code == "echo-library-missing"
     assert "libspeexdsp.so.1" in told.value.what
-    assert "./scripts/setup" in told.value.mend
+    assert "apt install libspeexdsp1" in told.value.mend

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from firmware_app.audio import microphone
-from firmware_app.audio.alsa import Device, DeviceState
+from firmware_app.audio.alsa import Device, DeviceState, open_microphone
 from firmware_app.audio.microphone import AlsaSource, SampleClock
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples
 from tests.alsa_fixture import AlsaDevices
@@ -339,6 +339,56 @@ async def test_a_device_that_fails_again_at_once_is_tried_less_and_less(
         await asyncio.sleep(0.8)
     assert len(opened) == 3
     assert heard.told == [False]
+
+
+async def test_a_device_whose_sound_runs_away_is_told_once_and_never_heard(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(microphone, "BACK_OFF", (0.01, 0.1, 0.4, 5.0))
+    caplog.set_level("INFO")
+    heard, opened = Listener(), list[float]()
+
+    def open_device(*asked: str | int) -> Device:
+        opened.append(time.monotonic())
+        return open_microphone("null", SAMPLE_RATE, 1)  # gives silence as fast as it is read
+
+    source = AlsaSource("null", on_state=heard.states.append, open_device=open_device)
+    async with listening(heard, source):
+        await heard.until(lambda: len(opened) == 4)
+        await asyncio.sleep(0.3)
+    gaps = np.diff(opened)
+    assert np.all(np.diff(gaps) > 0)  # less and less often
+    assert (heard.told, heard.frames) == ([False], [])
+    error = heard.states[0].error
+    assert error is not None
+    assert error.code == "device-pace"
+    assert "hey-echo doctor microphone" in error.mend
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("delivers", [0.0, 0.2])
+async def test_one_that_opens_and_fails_after_a_moment_is_told_once_however_often_it_does(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, delivers: float
+) -> None:
+    monkeypatch.setattr(microphone, "BACK_OFF", (0.3, 0.3, 0.3, 0.6))
+    caplog.set_level("INFO")
+    pcm, heard = FakeMicrophonePcm(fails_after=delivers), Listener()
+    opened: list[Device] = []
+
+    def open_device(*asked: object) -> Device:
+        opened.append(pcm.device())
+        return opened[-1]
+
+    source = AlsaSource("fake", on_state=heard.states.append, open_device=open_device)
+    async with listening(heard, source):
+        await heard.until(lambda: len(opened) == 4)
+        before, beginning = len(heard.frames), [True] if delivers else []
+        assert heard.told == [*beginning, False]
+        assert len(caplog.records) == len(heard.told)
+        pcm.fails_after = None  # it is mended, and has to prove it
+        await heard.until(lambda: heard.told == [*beginning, False, True])
+        await heard.hear(3)
+    assert (before == 0) is not bool(delivers)
 
 
 async def test_a_missing_microphone_is_named_with_the_mend_and_listening_goes_on(

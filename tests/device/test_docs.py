@@ -57,6 +57,28 @@ def test_the_table_of_boards_has_each_with_its_clock_light_and_button(board: Boa
     assert cells[6] == (f"GPIO{button.pin}" if button else NOTHING)
 
 
+def test_the_pins_in_the_tables_are_those_of_the_header() -> None:
+    header = run_path(str(PROJECT / "scripts" / "make_header_picture.py"))
+    rows = 0
+    for file in DOCS.glob("*.md"):
+        for gpios, pins in re.findall(
+            r"^\| [^|]+ \| (GPIO[^|]+) \| ([\d, ]+) \|$", file.read_text("utf-8"), re.MULTILINE
+        ):
+            numbers = [int(number) for number in re.findall(r"GPIO(\d+)", gpios)]
+            assert [header["gpio_pin"](n) for n in numbers] == [int(p) for p in pins.split(",")]
+            rows += len(numbers)
+    assert rows > 20
+
+
+def test_the_picture_of_the_header_is_that_of_the_boards_file() -> None:
+    header = run_path(str(PROJECT / "scripts" / "make_header_picture.py"))
+    drawn = (DOCS / "own-board.svg").read_text(encoding="utf-8")
+    assert drawn == header["picture"](), "write it anew: python scripts/make_header_picture.py"
+    for pin in (header["LED_GROUND"], header["BUTTON_GROUND"]):
+        assert header["HEADER"][pin - 1] == header["GROUND"]
+        assert f"| {NOTHING} | {pin} |" in page("own-board")
+
+
 def test_every_link_leads_somewhere() -> None:
     for file in DOCS.glob("*.md"):
         for link in re.findall(r"\]\(([^)#:]+)\)", file.read_text(encoding="utf-8")):

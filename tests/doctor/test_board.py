@@ -22,6 +22,32 @@ def test_a_box_without_a_board_is_no_fault(box: Box) -> None:
         assert box.finds(check).status is Status.PASS
 
 
+class FakeControl:
+    """Every level but those named as missing."""
+
+    missing: tuple[str, ...] = ()
+
+    def __init__(self, card: str, name: str) -> None:
+        if name in self.missing:
+            raise OSError("Unable to find mixer control")
+
+
+@pytest.fixture(autouse=True)
+def fake_levels(monkeypatch: pytest.MonkeyPatch) -> type[FakeControl]:
+    monkeypatch.setattr("firmware_app.doctor.checks.board.MixerControl", FakeControl)
+    monkeypatch.setattr(FakeControl, "missing", ())
+    return FakeControl
+
+
+def test_a_level_that_the_card_has_not_is_named(box: Box, fake_levels: type[FakeControl]) -> None:
+    plug_in(box, "wm8960soundcard")
+    fake_levels.missing = ("Headphone",)
+    finding = box.finds("board")
+    assert finding.status is Status.WARN
+    assert "The card has no level Headphone, which Echo sets" in finding.line
+    assert "amixer -c wm8960soundcard scontrols" in finding.mend
+
+
 def test_a_board_that_is_there_is_named_with_its_parts(box: Box) -> None:
     plug_in(box, "seeed2micvoicec")
     finding = box.finds("board")

@@ -15,6 +15,7 @@ from firmware_app.traces import Outcome, Trace
 from tests.doctor.conftest import Box
 
 UNIT = "LoadState=loaded\nActiveState={}\nSubState=x\nResult={}\nNRestarts={}\nExecMainStatus=70"
+WAITS = "active\nStatusText=You may not read /etc/hey-echo/config.toml."
 FAULT = {
     "code": "model-file",
     "what": "The language model is gone.",
@@ -28,6 +29,7 @@ FAULT = {
     [
         (("failed", "exit-code", 0), Status.FAIL, "has failed (exit-code)"),
         (("active", "success", 0), Status.FAIL, "cannot be called"),
+        ((WAITS, "success", 0), Status.FAIL, "called. You may not read /etc/hey-echo/config.toml."),
         (("inactive", "success", 0), Status.WARN, "not running"),
     ],
 )

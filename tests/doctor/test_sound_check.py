@@ -1,5 +1,6 @@
 """The sound check tells what is wrong with microphone, loudspeaker and room."""
 
+import stat
 import wave
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from firmware_app.audio.wav import read_wav
 from firmware_app.device.board import Board, Sound
 from firmware_app.doctor import Finding, Status, sound_check
 from firmware_app.doctor.sound_check import Recorded, SoundCheck, findings, record
-from firmware_app.engines import Detection, WakeWord
+from firmware_app.engines import Detection
+from firmware_app.engines.wake import OpenWakeWord
 from firmware_app.errors import DeviceError
 from firmware_app.frames import SAMPLE_RATE, Frame, Samples
 from firmware_app.settings import AudioSettings
@@ -25,10 +27,11 @@ BOARD = Board("none", "No board")
 class FakeWakeWord:
     """Hears the wake word wherever a block begins with exactly 12345."""
 
-    raised = False
+    score = 0.0
 
     def process(self, frame: Frame) -> Detection | None:
         heard = frame.samples[0] == 12345
+        self.score = 0.8 if heard else 0.1
         return Detection("hey_echo", 0.8, frame.index, frame.end, frame.heard_at) if heard else None
 
 
@@ -53,7 +56,7 @@ def good() -> SoundCheck:
 
 
 def found(check: SoundCheck, board: Board = BOARD) -> dict[str, Finding]:
-    wake: WakeWord = FakeWakeWord()  # type: ignore[assignment] # it has only what is used
+    wake: OpenWakeWord = FakeWakeWord()  # type: ignore[assignment] # it has only what is used
     return dict(findings(check, board, wake))
 
 
@@ -61,7 +64,7 @@ def test_all_is_well(good: SoundCheck) -> None:
     told = found(good)
     assert {finding.status for finding in told.values()} == {Status.PASS}
     assert "25 ms later" in told["echo"].line
-    assert "heard 1 times, with a score up to 0.80" in told["wake-word"].line
+    assert "heard once, with a score up to 0.80" in told["wake-word"].line
 
 
 def test_each_fault_is_told_with_its_mend(good: SoundCheck) -> None:
@@ -71,7 +74,7 @@ def test_each_fault_is_told_with_its_mend(good: SoundCheck) -> None:
         ("echo", replace(good, delay=0.3), "too late for echo cancellation"),
         ("voice", replace(good, speech=spoken(0.5)), "of it is clipped"),
         ("voice", replace(good, speech=spoken(0.003)), "that is faint"),
-        ("wake-word", replace(good, speech=room(4.0)), "was not heard"),
+        ("wake-word", replace(good, speech=room(4.0)), "not heard; the best score was 0.10"),
         ("channels", replace(good, channel=3), "channel 3 was asked"),
     ):
         told = found(changed)
@@ -132,6 +135,7 @@ def test_it_asks_records_and_forgets_unless_it_is_to_be_kept(
     sound_check.keep(check, tmp_path / "kept.wav")
     with wave.open(str(tmp_path / "kept.wav")) as kept:
         assert kept.getnframes() == len(check.everything)
+    assert stat.S_IMODE((tmp_path / "kept.wav").stat().st_mode) == 0o600
 
 
 def test_a_microphone_that_delivers_nothing_is_named(alsa: AlsaDevices) -> None:

@@ -178,6 +178,7 @@ def test_a_version_that_does_not_become_ready_is_taken_back(box: FakeBox, marks:
     assert (box.installed, box.running) == ("1.0", True)
     assert schema(box) == before
     assert (box.state / "state.db").read_text() == "as it was"
+    assert [place.name[:3] for place in (box.root / "opt/hey-echo/releases").iterdir()] == ["1.0"]
 
 
 def test_a_version_that_cannot_listen_is_taken_back_unless_the_old_one_could_not_either(

@@ -77,7 +77,8 @@ class Apa102:
             return DeviceError(
                 "light-forbidden",
                 f"The light's {self._device} may not be used by this user.",
-                "Join its group: sudo usermod -aG spi $USER, then log in again.",
+                "Run sudo ./scripts/install, whose udev rule gives it to the group spi, then "
+                "restart; for a user of your own: sudo usermod -aG spi $USER, then log in again.",
             )
         return DeviceError(
             "light-failed",

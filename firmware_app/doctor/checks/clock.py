@@ -7,7 +7,10 @@ from firmware_app.doctor import Area, Check, Finding, failed, passed, warned
 from firmware_app.doctor.context import Context
 
 DAY = 86_400  # seconds
-SET = "Connect the box to the network, then run: sudo timedatectl set-ntp true"
+SET = (
+    "Connect the box to the network, then run: sudo apt install systemd-timesyncd; "
+    "sudo timedatectl set-ntp true"
+)
 
 
 def run(context: Context) -> Finding:

@@ -19,6 +19,7 @@ QUIET_DB = -70.0  # of 96 that 16 bits span: a room's own noise should be above 
 OFFSET = 0.05  # of full scale: it takes away headroom, and the level seems louder than it is
 CLIPPED = 0.001  # share of the samples from which speech sounds torn
 PACE = 0.1  # by which the rate may differ from what the device claims; two seconds tell no better
+RATES = (8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000, 96_000)  # that devices have
 STALLED = 1.0  # seconds without a sample
 SETTLE = 0.3  # seconds at the beginning that many devices fill with silence or a click
 LOST = 5  # overruns, or late frames, from which it matters
@@ -58,9 +59,13 @@ def _measured(context: Context, device: Device) -> Finding:
     pace = frames / elapsed / device.rate
     level = meters[audio.microphone_channel].level
     if abs(pace - 1) > PACE and not lost:
+        true = pace * device.rate
+        nearest = min(RATES, key=lambda rate: abs(rate - true))
         return failed(
-            f"It claims {device.rate} Hz and delivers {pace * device.rate:.0f} a second.",
-            "Try another rate: hey-echo config set audio.microphone_rate 48000",
+            f"It claims {device.rate} Hz and delivers {true:.0f} a second.",
+            f"hey-echo config set audio.microphone_rate {nearest}"
+            if true < 2 * RATES[-1]
+            else "That is no sound card: choose one of `arecord -L` with audio.microphone.",
         )
     assert level  # noqa: S101 - frames came
     others = {n: m.level for n, m in enumerate(meters) if n != audio.microphone_channel and m.level}

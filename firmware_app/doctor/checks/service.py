@@ -17,12 +17,16 @@ def run(context: Context) -> Finding:
         case "failed":
             return failed(f"The service has failed ({facts.get('Result', 'unknown')}).", LOG)
         case "active" | "activating":
-            return failed("The service was started, and cannot be called.", LOG)
+            said = facts.get("StatusText") or "It says nothing."
+            return failed(f"The service was started, and cannot be called. {said}", LOG)
         case "inactive":
             return warned(
                 "The service is not running.", "Start it with: sudo systemctl start hey-echo"
             )
-    return warned("Echo is not running.", "Start it, in a terminal: hey-echo run")
+    return warned(
+        "Echo is not running, and is not installed as a service here.",
+        "Install it: sudo ./scripts/install; for a try in a terminal: hey-echo run",
+    )
 
 
 def _running(context: Context) -> Finding:
