@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from firmware_app import models
 from firmware_app.engines import (
@@ -20,6 +21,9 @@ from firmware_app.errors import EngineError
 from firmware_app.folders import state_dir
 from firmware_app.settings import Settings
 
+if TYPE_CHECKING:
+    from firmware_app.engines.wake import OpenWakeWord
+
 log = logging.getLogger(__name__)
 
 
@@ -34,14 +38,13 @@ async def load_engines(
     """
     if settings.model.backend == "llama":
         _model_path(settings)  # before anything is loaded in vain
-    recogniser, voice, activity = await asyncio.gather(
-        asyncio.to_thread(load_recogniser, settings),
+    hearing, voice, activity = await asyncio.gather(
+        asyncio.to_thread(_load_hearing, settings),
         asyncio.to_thread(load_voice, settings),
         asyncio.to_thread(load_voice_activity),
     )
+    recogniser, verifier, wake = hearing
     try:
-        verifier = load_verifier(settings, recogniser)
-        wake = await asyncio.to_thread(load_wake_word, settings, verifier is not None)
         # Last: its process would take a core from the others, without which nobody can ask.
         model = load_model(settings, on_model)
     except BaseException:
@@ -50,6 +53,17 @@ async def load_engines(
         raise
     stop_word = load_stop_word(settings, recogniser)
     return Engines(wake, activity, recogniser, model, voice, verifier, stop_word)
+
+
+def _load_hearing(settings: Settings) -> tuple[Recogniser, WakeVerifier | None, WakeWord]:
+    """One after the other, which together take as long as the voice does beside them."""
+    recogniser = load_recogniser(settings)
+    try:
+        verifier = load_verifier(settings, recogniser)
+        return recogniser, verifier, load_wake_word(settings, verifier is not None)
+    except BaseException:
+        recogniser.close()
+        raise
 
 
 def load_recogniser(settings: Settings) -> Recogniser:
@@ -129,7 +143,7 @@ def load_stop_word(settings: Settings, recogniser: Recogniser) -> StopWord | Non
     return stop_word_for(recogniser) if settings.wake.stop_word else None
 
 
-def load_wake_word(settings: Settings, verified: bool) -> WakeWord:
+def load_wake_word(settings: Settings, verified: bool) -> "OpenWakeWord":
     """verified: whether a second stage looks at doubtful wake-ups."""
     from firmware_app.engines.wake import FeatureModels, Head, OpenWakeWord, head_paths
     from firmware_app.engines.wake_owner import OwnerStore, with_owners
@@ -137,7 +151,7 @@ def load_wake_word(settings: Settings, verified: bool) -> WakeWord:
     features = FeatureModels(models.find("openwakeword", "", settings))
     store = OwnerStore(state_dir(settings))
     paths = head_paths(settings.wake.models, _head_folders(settings))
-    heads = [head for path in paths for head in with_owners(Head(path), store)]
+    heads = [head for path in paths for head in with_owners(Head(path), store, features)]
     return OpenWakeWord(features, heads, settings.wake, second_stage=verified)
 
 

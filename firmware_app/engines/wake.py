@@ -350,7 +350,8 @@ class OpenWakeWord:
     """Listens for every head's phrase at once; satisfies engines.WakeWord.
 
     second_stage: whether somebody verifies doubtful detections; without one the head alone
-    decides, at its own higher threshold. All methods belong to one thread.
+    decides, at its own higher threshold. score: the highest of the last step, 0 to 1. All methods
+    belong to one thread.
     """
 
     def __init__(
@@ -368,6 +369,7 @@ class OpenWakeWord:
         self._models = models
         self._features = FeatureStream(models, gated=gated)
         self.raised = False
+        self.score = 0.0
         self.sensitivity: Sensitivity = settings.sensitivity
         self.reset()
 
@@ -391,6 +393,7 @@ class OpenWakeWord:
         step, self._block = self._block[:STEP], self._block[STEP:]
         embeddings = self._features.feed(step)
         scores = [0.0 if embeddings is None else head.score(embeddings) for head in self._heads]
+        self.score = max(scores)
         choice = self._decider.step(scores, [self.bounds(head) for head in self._heads])
         return self._detection(self._heads[choice.head], choice, frame) if choice else None
 

@@ -5,10 +5,11 @@ examples score higher while the hard negatives that training left beside the hea
 itself stays as it is, and without the correction all is as before.
 """
 
+import hashlib
 import shutil
 import wave
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,23 +31,28 @@ NOISE = 0.02  # of the loudest sample, added to the second
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Added to the head's log odds: weights * hidden + bias."""
+    """Added to the head's log odds: weights * hidden + bias.
+
+    head: fingerprint of the head that it was learnt on; it fits no other.
+    """
 
     weights: Floats
     bias: float
+    head: str = ""
 
     def of(self, hidden: Floats) -> float:
         return float(hidden @ self.weights) + self.bias
 
     def save(self, path: Path) -> None:
-        np.savez(path, weights=self.weights, bias=np.float32(self.bias))
+        np.savez(path, weights=self.weights, bias=np.float32(self.bias), head=np.array(self.head))
 
     @staticmethod
     def load(path: Path) -> "Correction":
         """Raises EngineError when the file is missing or damaged."""
         try:
             with np.load(path) as file:
-                return Correction(file["weights"].astype(np.float32), float(file["bias"]))
+                head = str(file["head"]) if "head" in file else ""
+                return Correction(file["weights"].astype(np.float32), float(file["bias"]), head)
         except (OSError, ValueError, KeyError) as error:
             raise EngineError(
                 "model-damaged",
@@ -64,7 +70,11 @@ def learn(head: Head, features: FeatureModels, examples: Sequence[Samples]) -> C
     seen = [_surest(head, features, sound) for sound in _varied(examples)]
     hidden = np.concatenate([h for h, _ in seen])
     odds = np.concatenate([o for _, o in seen])
-    return fit(hidden, odds, *negatives(head))
+    return replace(fit(hidden, odds, *negatives(head)), head=fingerprint(head))
+
+
+def fingerprint(head: Head) -> str:
+    return hashlib.sha256(head.path.read_bytes()).hexdigest()
 
 
 def negatives(head: Head) -> tuple[Floats, Floats]:
@@ -196,12 +206,32 @@ class OwnerStore:
         shutil.rmtree(self.folder / name)
         return True
 
-    def corrections(self, word: str) -> list[Correction]:
-        """Every owner's correction to that word's head. Raises EngineError for a damaged one."""
-        paths = [self.folder / name / f"{word}.npz" for name in self.names()]
-        return [Correction.load(path) for path in paths if path.exists()]
+    def corrections(self, head: Head, features: FeatureModels) -> list[Correction]:
+        """Every owner's correction to the head. Raises EngineError for a damaged one.
+
+        One that was learnt on an earlier head is learnt anew from the kept examples, and left out
+        where there are none.
+        """
+        found = []
+        for name in self.names():
+            path = self.folder / name / f"{head.word}.npz"
+            if not path.exists():
+                continue
+            correction = Correction.load(path)
+            examples = sorted(path.parent.glob("*.wav"))
+            if correction.head != fingerprint(head) and examples:
+                correction = learn(head, features, [_read(example) for example in examples])
+                correction.save(path)
+            if correction.head == fingerprint(head):
+                found.append(correction)
+        return found
 
 
-def with_owners(head: Head, store: OwnerStore) -> list[Head]:
+def _read(path: Path) -> Samples:
+    with wave.open(str(path)) as file:
+        return np.frombuffer(file.readframes(file.getnframes()), np.int16)
+
+
+def with_owners(head: Head, store: OwnerStore, features: FeatureModels) -> list[Head]:
     """The head as it is, and once more for each owner who has recorded examples for it."""
-    return [head, *(Head(head.path, owner) for owner in store.corrections(head.word))]
+    return [head, *(Head(head.path, owner) for owner in store.corrections(head, features))]

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from firmware_app.engines.phrase_network import SOUND
 from firmware_app.engines.wake import CONTEXT
+from firmware_app.frames import SAMPLE_RATE
 from wakeword import voices
 from wakeword.dataset import USED
 from wakeword.evaluation import CONDITIONS
@@ -27,7 +29,8 @@ class Facts:
     """What the run knows about itself.
 
     minutes: of one process, for all pieces of the run, kept ones with what they took when they
-    were made; windows: with the phrase, near phrases, other.
+    were made; windows: with the phrase, near phrases, other; looks: the same for the second stage,
+    where there is one.
     """
 
     plan: str
@@ -36,6 +39,7 @@ class Facts:
     jobs: int
     clips: Mapping[str, int]
     windows: tuple[int, int, int]
+    looks: tuple[int, int, int] | None
     sources: Sequence[str]
     judged: Mapping[str, Sequence[str]]
 
@@ -48,6 +52,7 @@ def write(
     tables: Mapping[float, Figures],
     stock: Figures | None,
     costs: Mapping[str, float],
+    look_ms: float | None,
     gates: Mapping[str, tuple[int, int, int]],
     adapted: Adaptation | None,
 ) -> str:
@@ -59,7 +64,7 @@ def write(
         _shipped(chosen),
         _table(tables),
         _stock(stock, tables),
-        _costs(costs, gates),
+        _costs(costs, look_ms, gates),
         _adapted(adapted),
         _data(facts),
         _limits(),
@@ -80,7 +85,20 @@ def _about(phrases: Phrases, facts: Facts) -> str:
         f"{facts.minutes:.0f} process minutes in all (kept pieces of earlier runs counted as they "
         f"took then), {facts.jobs} processes ({platform.machine()}), "
         f"{datetime.now(UTC):%Y-%m-%d}. Windows: {positive:,} with the phrase, {near:,} of near "
-        f"phrases, {other:,} of other sound."
+        f"phrases, {other:,} of other sound." + _second_stage(facts.looks)
+    )
+
+
+def _second_stage(looks: tuple[int, int, int] | None) -> str:
+    if looks is None:
+        return ""
+    positive, near, other = looks
+    return (
+        "\n\nThe second stage looks at doubtful wake-ups: small networks on what the encoder of "
+        f"Whisper tiny.en makes of the last {SOUND / SAMPLE_RATE:.0f} s, the likelihood of the "
+        f"phrase under that model, and the head's own score, summed. Windows: {positive:,} with "
+        f"the phrase, {near:,} of near phrases, {other:,} of other sound at moments that a head "
+        "doubted. With another recogniser the head decides alone."
     )
 
 
@@ -121,6 +139,8 @@ def _shipped(chosen: "Mapping[str, Chosen]") -> str:
     for group in GROUPS:
         cells = [_alarm(f, group) for f in found]
         lines.append(f"| false accepts, {group} | " + " | ".join(cells) + " |")
+    cells = [f"{f.looks_an_hour('real'):.0f}" if f.looks.get("real") else "–" for f in found]
+    lines.append("| second looks an hour of real speech | " + " | ".join(cells) + " |")
     cells = [f"{f.delay_median_ms:.0f} / {f.delay_p95_ms:.0f}" for f in found]
     lines.append("| delay after the phrase's end, ms, median / 95th | " + " | ".join(cells) + " |")
     lines += [
@@ -183,11 +203,17 @@ def _stock(stock: Figures | None, tables: Mapping[float, Figures]) -> str:
     )
 
 
-def _costs(costs: Mapping[str, float], gates: Mapping[str, tuple[int, int, int]]) -> str:
+def _costs(
+    costs: Mapping[str, float],
+    look_ms: float | None,
+    gates: Mapping[str, tuple[int, int, int]],
+) -> str:
     lines = ["## Cost", "", "CPU time a step of 80 ms, one thread, on the machine of the run:", ""]
     lines += [
         f"- {name}: {ms:.2f} ms ({ms / 80 * 100:.1f} % of a core)" for name, ms in costs.items()
     ]
+    if look_ms:
+        lines += ["", f"A second look: {look_ms:.0f} ms, on the recogniser's thread."]
     lines += [
         "",
         "The gate leaves out embeddings and head while no band rises above the room's steady "

@@ -29,8 +29,8 @@ SCORES = (
     0.98,
     0.99,
 )
-ACCEPTS = tuple(n / 2 for n in range(-24, 3))
-WEIGHTS = (0.0, 0.3, 0.7, 1.0)
+ACCEPTS = tuple(n / 4 for n in range(-32, 25))
+WEIGHTS = (0.0, 0.2, 0.4, 0.7, 1.0, 1.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,18 @@ AIMS: Mapping[str, Aim] = {
     "normal": Aim(0.3, 0.03, 0.1, 1.0),
     "high": Aim(1.0, 0.06, 0.03, 0.3),
 }
-HEARD: Mapping[str, float] = {"clean": 1.0, "far 10 dB": 1.0, "far 5 dB": 0.5}  # how recall counts
+# How recall counts.
+HEARD: Mapping[str, float] = {
+    "clean": 1.0,
+    "far 10 dB": 1.0,
+    "far 5 dB": 0.5,
+    "fast": 0.3,
+    "slow": 0.3,
+}
 
 
 def worth(dev: Sequence[Scored], rule: Rule, aim: Aim) -> float:
-    """Recall, near and far, less what it costs.
+    """Recall, near, far and at all speeds, less what it costs.
 
     False accepts are so few that a threshold which just avoids them here may not elsewhere: those
     of a slacker rule count half.
@@ -101,7 +108,7 @@ def two_stages(dev: Sequence[Scored], name: str, least: float, like: Rule | None
     elif like:
         lows = [s for s in lows if s < like.wakes] or [like.wakes]
         certains = [s for s in certains if s < like.certain]
-    starts = [(like.weight, like.accept)] if like else [(weight, -5.0) for weight in WEIGHTS]
+    starts = [(like.weight, like.accept)] if like else [(weight, 1.0) for weight in WEIGHTS]
     ends = []
     for weight, accept in starts:
         rule = Rule(lows[len(lows) // 2], certains[-1], accept, weight)

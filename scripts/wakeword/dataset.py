@@ -80,10 +80,8 @@ class Workshop:
         path = self.out / f"{job.name}.npz"
         if path.exists():
             return False
-        name = f"{AUGMENTATION}/{job.name}".encode()
-        rng = np.random.default_rng(int.from_bytes(hashlib.sha256(name).digest()[:8]))
         rows, kinds = [], []
-        for scene in self._scenes(job, rng):
+        for scene in self.scenes(job):
             embeddings = self.features(scene.samples)
             rows.append(embeddings.astype(np.float16))
             kinds.append(labels(scene, len(embeddings) - CONTEXT + 1, near=job.source == "nears"))
@@ -93,7 +91,10 @@ class Workshop:
         part.replace(path)
         return True
 
-    def _scenes(self, job: Job, rng: np.random.Generator) -> list[Scene]:
+    def scenes(self, job: Job) -> list[Scene]:
+        """What the job's features are of; the same each time."""
+        name = f"{AUGMENTATION}/{job.name}".encode()
+        rng = np.random.default_rng(int.from_bytes(hashlib.sha256(name).digest()[:8]))
         if job.source == "noise":
             return [scenes.only_noise(rng, 10, self.world) for _ in range(12)]
         if job.source == "real":
@@ -131,7 +132,8 @@ def bank(paths: Sequence[Path]) -> Bank:
     rows, kinds = [], []
     for path in paths:
         with np.load(path) as file:
-            rows.append(file["rows"])
+            # Kept as the model gives them, band by band; a window is read row by row.
+            rows.append(np.ascontiguousarray(file["rows"]))
             kinds.append(file["kinds"])
     kind = np.concatenate(kinds)
     found = {k: np.flatnonzero(kind == k) for k in Kind}

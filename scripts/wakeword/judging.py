@@ -25,7 +25,7 @@ class Scored:
     """A recording's scores. start, end: the phrase in samples, or -1.
 
     group: "positives", "seen", "unseen", "real", "synthetic", "music", "television" or "noise".
-    fit: the second stage's likelihood for a detection that came in that step.
+    fit: the second stage's log odds for a detection that came in that step.
     """
 
     group: str
@@ -114,17 +114,21 @@ def right(found: Sequence[Hit], scored: Scored) -> Hit | None:
 class Figures:
     """What a rule does on a set. recall by condition; near by (group, condition).
 
-    alarms: events and hours by group.
+    alarms: events and hours by group; looks: how often the second stage was asked, by group.
     """
 
     recall: dict[str, tuple[int, int]]
     near: dict[tuple[str, str], tuple[int, int]]
     alarms: dict[str, tuple[int, float]]
+    looks: dict[str, int]
     delays_ms: list[float]
 
     def rate(self, group: str) -> float:
         count, hours = self.alarms.get(group, (0, 0.0))
         return count / hours if hours else 0.0
+
+    def looks_an_hour(self, group: str) -> float:
+        return self.looks.get(group, 0) / self.alarms[group][1] if group in self.alarms else 0.0
 
     def bound(self, group: str) -> float:
         count, hours = self.alarms.get(group, (0, 0.0))
@@ -157,9 +161,11 @@ def figures(everything: Sequence[Scored], rule: Rule) -> Figures:
     recall: dict[str, tuple[int, int]] = {}
     near: dict[tuple[str, str], tuple[int, int]] = {}
     alarms: dict[str, tuple[int, float]] = {}
+    looks: dict[str, int] = {}
     delays = []
     for scored in everything:
-        found = accepted(scored.hits(rule), scored, rule)
+        heard = scored.hits(rule)
+        found = accepted(heard, scored, rule)
         if scored.group == "positives":
             hit = right(found, scored)
             _count(recall, scored.condition, hit is not None)
@@ -171,7 +177,9 @@ def figures(everything: Sequence[Scored], rule: Rule) -> Figures:
             events, hours = alarms.get(scored.group, (0, 0.0))
             length = len(scored.scores) * STEP / SAMPLE_RATE / 3600
             alarms[scored.group] = (events + len(found), hours + length)
-    return Figures(recall, near, alarms, delays)
+            doubted = sum(not hit.certain for hit in heard) if rule.two_stages else 0
+            looks[scored.group] = looks.get(scored.group, 0) + doubted
+    return Figures(recall, near, alarms, looks, delays)
 
 
 def _count(into: dict[Key, tuple[int, int]], key: Key, yes: bool) -> None:

@@ -3,22 +3,25 @@
 import hashlib
 import json
 import multiprocessing
+import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from wakeword import dataset, evaluation, kokoro, owner, recordings, voices
+from firmware_app.engines.wake_verifier import network_path
+from wakeword import dataset, evaluation, kokoro, looks, owner, recordings, voices
 from wakeword.card import Facts
 from wakeword.dataset import Job
 from wakeword.journal import Journal
 from wakeword.kokoro import cache_folder
 from wakeword.phrases import Phrases, phrases_for
 from wakeword.report import Material, judge
+from wakeword.second_stage import Opinions, load_whisper
 from wakeword.voices import Unit
 from wakeword.work import Pieces, Places, Worker
 
@@ -35,9 +38,12 @@ class Plan:
     rooms: int
     steps: int
     packages: bool  # fetch Debian's recordings
-    second_stage: bool  # choose a second stage too
+    look_turns: int  # scenes of each clip that the second stage learns from
+    look_pieces: int  # recordings that it learns from
+    look_steps: int  # of Adam, for the second stage
     noisy: int = 2  # one in so many recordings also in rooms and noise
-    members: int = 4  # networks whose opinions are averaged
+    members: int = 8  # networks of the head whose opinions are averaged
+    look_members: int = 4  # the same of the second stage
     judged_voices: int | None = None  # held-out voices a half; None takes all
     judged_clips: int = 12  # with the phrase, of each held-out voice
 
@@ -65,7 +71,9 @@ FULL = Plan(
     rooms=160,
     steps=8000,
     packages=True,
-    second_stage=True,
+    look_turns=3,
+    look_pieces=600,
+    look_steps=1600,
 )
 QUICK = Plan(
     "quick",
@@ -90,8 +98,11 @@ QUICK = Plan(
     rooms=16,
     steps=1000,
     packages=False,
-    second_stage=False,
+    look_turns=2,
+    look_pieces=20,
+    look_steps=300,
     members=1,
+    look_members=1,
     judged_voices=1,
     judged_clips=4,
 )
@@ -144,6 +155,8 @@ class Run:
         known = ",".join(map(str, made_of))
         key = hashlib.sha256(known.encode()).hexdigest()[:8]
         self.features = self.cache / "features" / f"{slug}-{plan.name}-{key}"
+        self.looks = self.cache / "looks" / f"{slug}-{plan.name}-{key}-{looks.LOOKING}"
+        self.head = out / f"{slug}.onnx"
         self.journal = Journal(self.cache / "seconds" / f"{slug}-{plan.name}.json")
 
     def everything(self) -> None:
@@ -156,7 +169,8 @@ class Run:
         pool.do("clips", "make_clips", [(u,) for u in self.units()])
         pieces = len(Pieces(real["train"]))
         pool.do("features", "make_scenes", [(job,) for job in self.scene_jobs(pieces)])
-        head, windows = self.train(pieces)
+        windows = self.train(pieces)
+        opinions = self.second_stage(pool, pieces)
         material = self.prepare_judging(pool, real)
         pool.close()
         facts = Facts(
@@ -166,18 +180,19 @@ class Run:
             self.jobs,
             {kind: count * voices.CLIPS_A_UNIT for kind, count in self.plan.units.items()},
             windows,
+            opinions.windows if opinions else None,
             sources,
             {split: self.judged_voices(split) for split in ("dev", "test")},
         )
         report = judge(
             self.phrases,
-            head,
+            self.head,
             material,
             facts,
             tell,
-            second_stage=self.plan.second_stage,
+            opinions,
         )
-        tell(f"done in {(time.monotonic() - began) / 60:.1f} minutes: {head}\n{report}")
+        tell(f"done in {(time.monotonic() - began) / 60:.1f} minutes: {self.head}\n{report}")
 
     def units(self) -> list[Unit]:
         """Kinds take turns, so that a stopped run has something of each."""
@@ -196,6 +211,16 @@ class Run:
         jobs += [Job("real", n, 1) for n in range(0, pieces, plan.noisy)]
         return jobs + [Job("noise", n, 0) for n in range(plan.noise)]
 
+    def look_jobs(self, pieces: int) -> list[Job]:
+        """What the second stage learns from: some of the head's, of noise a quarter."""
+        jobs = [j for j in self.scene_jobs(pieces) if j.source != "noise" or j.number < 10]
+        random.Random(1).shuffle(jobs)  # noqa: S311
+        real = [j for j in jobs if j.source == "real"][: self.plan.look_pieces]
+        turns = self.plan.look_turns
+        return real + [
+            j for j in jobs if j.source == "nears" or (j.source != "real" and j.turn < turns)
+        ]
+
     def places(self, real: dict[str, Path]) -> Places:
         noise = [folder.parent / "noise" for folder in self.folders]
         return Places(
@@ -203,7 +228,9 @@ class Run:
             self.clips,
             self.cache / "held_out" / f"{self.slug}-{self.plan.name}-{voices.HELD_OUT_PLAN}",
             self.features,
+            self.looks,
             self.cache / "judged" / f"{self.slug}-{self.plan.name}-{evaluation.JUDGING}",
+            self.head,
             real,
             next((folder for folder in noise if folder.is_dir()), None),
             self.plan.rooms,
@@ -226,9 +253,8 @@ class Run:
             (folder / "sources.json").write_text(json.dumps(found.sources))
         return files, json.loads((folder / "sources.json").read_text())
 
-    def train(self, pieces: int) -> tuple[Path, tuple[int, int, int]]:
-        """The head's file, and how many windows with the phrase, near and other it learnt from."""
-        head = self.out / f"{self.slug}.onnx"
+    def train(self, pieces: int) -> tuple[int, int, int]:
+        """Write the head; how many windows with the phrase, near and other it learnt from."""
         tell("training")
         jobs = self.scene_jobs(pieces)
         paths = [self.features / f"{job.name}.npz" for job in jobs]
@@ -237,21 +263,47 @@ class Run:
             f"{len(bank.positive)} windows with the phrase, {len(bank.near)} of near phrases, "
             f"{len(bank.other)} of other sound"
         )
+        members = self._networks(
+            "training", _train_member, paths, self.plan.steps, self.plan.members
+        )
+        from wakeword import training
+
+        training.export(members, self.head)
+        owner.keep_negatives(bank, self.head, self.seed)
+        return len(bank.positive), len(bank.near), len(bank.other)
+
+    def second_stage(self, pool: "Pool", pieces: int) -> Opinions | None:
+        """Train the second stage on the head's doubts; None where its recogniser is not there."""
+        whisper = load_whisper()
+        if whisper is None:
+            return None
+        jobs = self.look_jobs(pieces)
+        pool.do("second looks", "make_looks", [(job,) for job in jobs])
+        paths = [self.looks / f"{job.name}.npz" for job in jobs]
+        tell("training the second stage")
+        members = self._networks(
+            "second stage", _train_second, paths, self.plan.look_steps, self.plan.look_members
+        )
+        from wakeword import second_training
+
+        network = network_path(self.head, whisper.name)
+        second_training.export(members, network)
+        folder = self.places({}).judged
+        return Opinions(whisper, self.phrases.phrase, network, folder, looks.counted(paths))
+
+    def _networks(
+        self, name: str, train: "Trainer", paths: list[Path], steps: int, count: int
+    ) -> list[dict[str, Any]]:
+        """The parameters of so many networks, trained side by side."""
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(min(self.jobs, self.plan.members), mp_context=context) as pool:
+        with ProcessPoolExecutor(min(self.jobs, count), mp_context=context) as pool:
             waiting = [
-                pool.submit(_train_member, paths, self.plan.steps, self.seed, member)
-                for member in range(self.plan.members)
+                pool.submit(train, paths, steps, self.seed, member) for member in range(count)
             ]
             results = [future.result() for future in waiting]
         for member, (_, seconds) in enumerate(results):
-            self.journal.note("training", f"{self.seed}/{member}", seconds)
-        members = [parameters for parameters, _ in results]
-        from wakeword import training
-
-        training.export(members, head)
-        owner.keep_negatives(bank, head, self.seed)
-        return head, (len(bank.positive), len(bank.near), len(bank.other))
+            self.journal.note(name, f"{self.seed}/{member}", seconds)
+        return [parameters for parameters, _ in results]
 
     def judged_voices(self, split: str) -> list[str]:
         own, others = {
@@ -318,24 +370,47 @@ class Pool:
             self._pool.shutdown()
 
 
-def _train_member(
-    paths: Sequence[Path], steps: int, seed: int, member: int
-) -> tuple[dict[str, Any], float | None]:
-    """A network's parameters, kept beside the features that they were learnt from.
+# A network's parameters, and the seconds that training took, None where they were kept.
+Trained: TypeAlias = tuple[dict[str, Any], float | None]
+Trainer: TypeAlias = Callable[[Sequence[Path], int, int, int], Trained]
 
-    With them the seconds that training took, None where they were kept.
-    """
+
+def _train_member(paths: Sequence[Path], steps: int, seed: int, member: int) -> Trained:
     from wakeword import training
 
+    return _kept(
+        paths,
+        f"{training.RECIPE}/{steps}",
+        f"{seed}-{member}",
+        lambda: training.train_member(dataset.bank(paths), steps, seed, member, tell),
+    )
+
+
+def _train_second(paths: Sequence[Path], steps: int, seed: int, member: int) -> Trained:
+    from wakeword import second_training
+
+    return _kept(
+        paths,
+        f"{second_training.RECIPE}/{steps}",
+        f"{seed}-{member}",
+        lambda: second_training.train_member(
+            second_training.looks(paths), steps, seed, member, tell
+        ),
+    )
+
+
+def _kept(
+    paths: Sequence[Path], recipe: str, which: str, train: Callable[[], dict[str, Any]]
+) -> Trained:
+    """Networks are kept beside what they were learnt from."""
     names = "".join(path.stem for path in paths)
-    key = hashlib.sha256(f"{training.RECIPE}/{steps}/{names}".encode()).hexdigest()[:8]
-    kept = paths[0].parent / f"network-{key}-{seed}-{member}.npz"
+    key = hashlib.sha256(f"{recipe}/{names}".encode()).hexdigest()[:8]
+    kept = paths[0].parent / f"network-{key}-{which}.npz"
     seconds = None
     if not kept.exists():
         began = time.monotonic()
-        bank = dataset.bank(paths)
         part = kept.with_suffix(".part.npz")
-        np.savez(part, **training.train_member(bank, steps, seed, member, tell))
+        np.savez(part, **train())
         part.replace(kept)
         seconds = time.monotonic() - began
     with np.load(kept) as file:

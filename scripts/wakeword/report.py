@@ -16,12 +16,12 @@ from wakeword.evaluation import ScoredHead, first_crossing
 from wakeword.features import feature_folder
 from wakeword.judging import Figures, Rule, Scored, figures
 from wakeword.phrases import Phrases
-from wakeword.second_stage import SCORING, Likelihoods, load_whisper, whisper_texts
+from wakeword.second_stage import Opinions
 from wakeword.work import Worker, load_cases
 
 TABLE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 GATED = ("clean", "far 10 dB", "far 5 dB", "quiet")  # conditions that the gate is judged on
-LEAST_DOUBTFUL = 0.1
+LEAST_DOUBTFUL = 0.1  # with .05 three times as many second looks, for hardly more calls
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,13 @@ class Chosen:
     figures_alone: Figures
 
 
-def scored(
-    material: Material, split: str, head: Path, likelihoods: Likelihoods | None
-) -> list[Scored]:
+def scored(material: Material, split: str, head: Path, opinions: Opinions | None) -> list[Scored]:
     """Every judged recording of a half, with the head's scores."""
     run = ScoredHead(head)
     found = []
 
     def fit_of(name: str, samples: Callable[[], Samples]) -> Callable[[int], float]:
-        return likelihoods.of(name, samples) if likelihoods else lambda _: 0.0
+        return opinions.of(name, samples) if opinions else lambda _: 0.0
 
     for voice in material.voices[split]:
         for what in ("positives", "seen", "unseen"):
@@ -94,48 +92,49 @@ def judge(
     material: Material,
     facts: card.Facts,
     tell: Callable[[str], None],
-    *,
-    second_stage: bool,
+    opinions: Opinions | None,
 ) -> str:
-    """Choose on one half, report on the other; write the JSON and the card beside the head."""
+    """Choose on one half, report on the other; write the JSON and the card beside the head.
+
+    opinions: the second stage's, None where there is none.
+    """
     tell("choosing the operating points")
     plain = scored(material, "dev", head, None)
     length = phrase_length(plain)
-    whisper = load_whisper() if second_stage else None
-    folder = material.worker.places.judged
-    found = None
-    if whisper:
-        kept = folder / f"likelihoods-{SCORING}.json"
-        found = Likelihoods(whisper, phrases.phrase, length, kept)
+    if opinions:
+        opinions.phrase_samples = length
     weighed = {"", "clean", "far 10 dB", *choosing.HEARD}
     dev = [
         s
-        for s in scored(material, "dev", head, found)
+        for s in scored(material, "dev", head, opinions)
         if s.condition in weighed and s.group not in ("synthetic", "television", "music", "noise")
     ]
     chosen: dict[str, Chosen] = {}
-    test = scored(material, "test", head, found)
+    test = scored(material, "test", head, opinions)
     like: Rule | None = None  # the second stage is the same at every sensitivity
     for name in ("normal", "low", "high"):
         plain_like = chosen["normal"].alone if "normal" in chosen else None
         rule = alone = choosing.alone(dev, name, plain_like)
-        if found:
+        if opinions:
             rule = choosing.two_stages(dev, name, LEAST_DOUBTFUL, like)
             like = like or rule
         chosen[name] = Chosen(rule, alone, figures(test, rule), figures(test, alone))
         tell(f"{name}: {rule}, alone {alone.wakes}")
-        if found:
-            found.keep()
+        if opinions:
+            opinions.keep()
     chosen = {name: chosen[name] for name in choosing.AIMS}
     normal = chosen["normal"]
     after = offset(dev, normal.rule.wakes)
-    write_facts(phrases, head, chosen, after, length, whisper.name if whisper else "")
+    write_facts(phrases, head, chosen, after, length, opinions)
     tables = {t: figures(test, Rule(t)) for t in TABLE}
     stock = stock_alarms(material)
     costs = cost(head, material)
     gates = gate_effect(head, material, normal.alone.wakes)
     adapted = adaptation(head, material, normal.alone.wakes)
-    return card.write(phrases, head, facts, chosen, tables, stock, costs, gates, adapted)
+    look_ms = None
+    if opinions:
+        look_ms = opinions.cost_ms(material.worker.sound(*material.sounds["test"][-1]))
+    return card.write(phrases, head, facts, chosen, tables, stock, costs, look_ms, gates, adapted)
 
 
 def write_facts(
@@ -144,9 +143,9 @@ def write_facts(
     chosen: dict[str, Chosen],
     after: int,
     length: int,
-    model: str,
+    opinions: Opinions | None,
 ) -> None:
-    """The JSON that the detector reads. model: the recogniser of the second stage, if any."""
+    """The JSON that the detector reads."""
     rule = chosen["normal"].rule
     facts: dict[str, object] = {
         "phrase": phrases.phrase,
@@ -161,10 +160,10 @@ def write_facts(
         "detection_after_end_ms": round(after * 1000 / SAMPLE_RATE),
         "phrase_ms": round(length * 1000 / SAMPLE_RATE),
     }
-    if model:
+    if opinions:
         facts["second_stage"] = {
-            "model": model,
-            "texts": list(whisper_texts(phrases.phrase)),
+            "model": opinions.model,
+            "texts": list(opinions.texts),
             "accept": rule.accept,
             "weight": rule.weight,
         }

@@ -1,18 +1,19 @@
-"""The second stage's likelihoods on judged recordings, computed when asked for and kept."""
+"""What the second stage says about judged recordings, computed when asked for and kept."""
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from firmware_app.engines import Detection
+from firmware_app.engines.phrase_network import PhraseNetwork
 from firmware_app.engines.wake import STEP
-from firmware_app.engines.wake_verifier import PhraseModel, likelihood, phrase_sound
+from firmware_app.engines.wake_verifier import PhraseModel, look
 from firmware_app.errors import EngineError
 from firmware_app.frames import Samples
 
-SCORING = 2  # raise it when the likelihood changes, so that kept ones are computed anew
+LOOKS = 20  # that are timed
 
 
 def whisper_texts(phrase: str) -> tuple[str, ...]:
@@ -21,37 +22,59 @@ def whisper_texts(phrase: str) -> tuple[str, ...]:
     return (f" {words}.", f" {words.replace(' ', ', ', 1)}.", f" {phrase.capitalize()}")
 
 
-class Likelihoods:
-    """One file of likelihoods for a run; phrase_samples: the typical length of the phrase."""
+class Opinions:
+    """What network and likelihood say, in a file of a folder.
 
-    def __init__(self, whisper: PhraseModel, phrase: str, phrase_samples: int, path: Path) -> None:
+    phrase_samples: the typical length of the phrase, to be set before anything is asked; model: the
+    recogniser's name; windows: with the phrase, near and other, that the network learnt from.
+    """
+
+    def __init__(
+        self,
+        whisper: PhraseModel,
+        phrase: str,
+        network: Path,
+        folder: Path,
+        windows: tuple[int, int, int],
+    ) -> None:
+        self.texts = whisper_texts(phrase)
+        self.phrase_samples = 0
+        self.model = whisper.name
+        self.windows = windows
         self._whisper = whisper
-        self._texts = whisper_texts(phrase)
-        self._length = phrase_samples
-        self._path = path
-        kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-        self.seconds: float = kept.get("seconds", 0.0)  # that all of these took
-        self._known: dict[str, float] = kept.get("scores", {})
+        self._network = PhraseNetwork(network)
+        digest = hashlib.sha256(network.read_bytes()).hexdigest()[:8]
+        self._path = folder / f"looks-{digest}.json"
+        known = json.loads(self._path.read_text()) if self._path.exists() else {}
+        self._known: dict[str, float] = known
 
     def of(self, name: str, samples: Callable[[], Samples]) -> Callable[[int], float]:
-        """For one recording: the likelihood of the phrase in what led to a detection in a step."""
+        """For one recording: the odds of the phrase in what led to a detection in a step."""
 
         def fit(step: int) -> float:
-            key = f"{name}/{step}/{self._length}"
+            key = f"{name}/{step}/{self.phrase_samples}"
             if key not in self._known:
-                began = time.monotonic()
-                end = (step + 1) * STEP
-                detection = Detection("", 0.0, end - self._length, end, 0.0)
-                sound = phrase_sound(samples()[:end], detection)
-                self._known[key] = likelihood(self._whisper, sound, self._texts)
-                self.seconds += time.monotonic() - began
+                sound = samples()[: (step + 1) * STEP]
+                self._known[key] = self._look(sound)
             return self._known[key]
 
         return fit
 
+    def _look(self, samples: Samples) -> float:
+        end = len(samples)
+        detection = Detection("", 0.0, end - self.phrase_samples, end, 0.0)
+        return look(self._whisper, self._network, self.texts, samples, detection)
+
+    def cost_ms(self, samples: Samples) -> float:
+        """CPU milliseconds that a look at the end of the samples takes."""
+        began = time.process_time()
+        for _ in range(LOOKS):
+            self._look(samples)
+        return (time.process_time() - began) / LOOKS * 1000
+
     def keep(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_text(json.dumps({"seconds": self.seconds, "scores": self._known}))
+        self._path.write_text(json.dumps(self._known))
 
 
 def load_whisper() -> PhraseModel | None:

@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import overload
 
@@ -12,10 +13,12 @@ import numpy as np
 from firmware_app.frames import SAMPLE_RATE, Samples
 from wakeword import dataset, evaluation, rooms, scenes, voices
 from wakeword.dataset import Job, Workshop
-from wakeword.evaluation import CONDITIONS, Case
+from wakeword.evaluation import CONDITIONS, Case, ScoredHead
 from wakeword.features import LongFeatures
+from wakeword.looks import Looking
 from wakeword.phrases import SENTENCES, Phrases
 from wakeword.rooms import Sound
+from wakeword.second_stage import load_whisper
 from wakeword.voices import Unit
 
 SPEECH_AROUND = 150  # pieces of recordings kept in memory for the background
@@ -57,7 +60,9 @@ class Places:
     clips: Path
     held_out: Path
     features: Path
+    looks: Path
     judged: Path
+    head: Path  # the trained head, once it is there
     real: dict[str, Path]  # split: file of recordings
     noise_folder: Path | None  # real noises, to judge with
     rooms: int
@@ -71,21 +76,31 @@ class Worker:
         self.places = places
         self.features = LongFeatures()
         self.real = {split: Pieces(path) for split, path in places.real.items()}
-        self._workshop: Workshop | None = None
+        self._looking: Looking | None = None
         self._made: dict[tuple[str, str, int], Samples] = {}  # music and noise cost much to make
         self._judges: dict[str, tuple[evaluation.Rooms, list[Sound], list[Sound]]] = {}
 
     def make_clips(self, unit: Unit) -> bool:
         return voices.make(unit, self.places.phrases, self.places.clips)
 
+    @cached_property
+    def _workshop(self) -> Workshop:
+        world = dataset.world(1, self.places.rooms, self._around("train"))
+        places = self.places
+        return Workshop(places.clips, places.features, world, self.real["train"], self.features)
+
     def make_scenes(self, job: Job) -> bool:
-        if self._workshop is None:
-            around = self._around("train")
-            world = dataset.world(1, self.places.rooms, around)
-            self._workshop = Workshop(
-                self.places.clips, self.places.features, world, self.real["train"], self.features
-            )
         return self._workshop.do(job)
+
+    def make_looks(self, job: Job) -> bool:
+        """What the second stage learns from; the head must be there."""
+        if self._looking is None:
+            whisper = load_whisper()
+            if whisper is None:
+                return False
+            head = ScoredHead(self.places.head)
+            self._looking = Looking(self._workshop, head, whisper, self.places.looks)
+        return self._looking.do(job)
 
     def _around(self, split: str) -> list[Sound]:
         """Speech for the background; the cheap voices' where there are no recordings."""

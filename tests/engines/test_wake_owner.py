@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from firmware_app.engines.wake import FeatureModels, Head, OpenWakeWord
-from firmware_app.engines.wake_owner import Correction, OwnerStore, fit, learn, with_owners
+from firmware_app.engines.wake_owner import (
+    Correction,
+    OwnerStore,
+    fingerprint,
+    fit,
+    learn,
+    with_owners,
+)
 from firmware_app.errors import EngineError
 from firmware_app.frames import SAMPLE_RATE, Samples
 from firmware_app.models import SHIPPED
@@ -64,16 +71,17 @@ def test_ten_examples_make_the_owner_heard_and_nobody_else(features: FeatureMode
         assert [d for f in frames_of(read(path)) if (d := wake.process(f))] == []
 
 
-def test_what_is_kept_is_private_and_can_be_forgotten(tmp_path: Path) -> None:
-    store = OwnerStore(tmp_path)
-    correction = Correction(np.arange(3, dtype=np.float32), -0.5)
+def test_what_is_kept_is_private_and_can_be_forgotten(
+    features: FeatureModels, tmp_path: Path
+) -> None:
+    head, store = Head(HEAD), OwnerStore(tmp_path)
+    correction = Correction(np.arange(3, dtype=np.float32), -0.5, fingerprint(head))
     folder = store.keep("anna", "hey_echo", [np.zeros(100, np.int16)] * 2, correction)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
     assert sorted(p.name for p in folder.iterdir()) == ["01.wav", "02.wav", "hey_echo.npz"]
-    (found,) = store.corrections("hey_echo")
+    (found,) = store.corrections(head, features)
     assert found.of(np.ones(3, np.float32)) == pytest.approx(2.5)
-    assert store.corrections("hey_computer") == []
     assert store.forget("anna")
     assert not store.forget("anna")
     assert not folder.exists()
@@ -88,21 +96,37 @@ def test_recording_again_replaces(tmp_path: Path) -> None:
     assert len(list((tmp_path / "wake" / "anna").glob("*.wav"))) == 1
 
 
-def test_each_owner_adds_a_head(tmp_path: Path) -> None:
-    store = OwnerStore(tmp_path)
+def test_each_owner_adds_a_head(features: FeatureModels, tmp_path: Path) -> None:
+    head, store = Head(HEAD), OwnerStore(tmp_path)
+    correction = Correction(np.zeros(192, np.float32), 0.0, fingerprint(head))
     for name in ("anna", "ben"):
-        store.keep(name, "hey_echo", [], Correction(np.zeros(192, np.float32), 0.0))
-    heads = with_owners(Head(HEAD), store)
+        store.keep(name, "hey_echo", [], correction)
+        store.keep("carl", "hey_computer", [], correction)
+    heads = with_owners(head, store, features)
     assert [head.owner is not None for head in heads] == [False, True, True]
     assert {head.word for head in heads} == {"hey_echo"}
 
 
-def test_a_damaged_correction_is_named(tmp_path: Path) -> None:
+def test_a_new_head_learns_the_owner_anew_from_the_kept_examples(
+    features: FeatureModels, tmp_path: Path
+) -> None:
+    head, store = Head(HEAD), OwnerStore(tmp_path)
+    phrase = spoken("Hey Echo.", STRANGE)
+    examples = [in_a_room(phrase, n) for n in range(3)]
+    store.keep("anna", "hey_echo", examples, Correction(np.zeros(7, np.float32), 0.0, "earlier"))
+    (_, owner) = with_owners(head, store, features)
+    fresh = in_a_room(phrase, 99)
+    assert surest(owner, features, fresh) > surest(head, features, fresh)
+    (kept,) = store.corrections(head, features)
+    assert kept.head == fingerprint(head)
+
+
+def test_a_damaged_correction_is_named(features: FeatureModels, tmp_path: Path) -> None:
     folder = tmp_path / "wake" / "anna"
     folder.mkdir(parents=True)
     (folder / "hey_echo.npz").write_bytes(b"no")
     with pytest.raises(EngineError, match="wake record"):
-        OwnerStore(tmp_path).corrections("hey_echo")
+        OwnerStore(tmp_path).corrections(Head(HEAD), features)
 
 
 def test_a_head_without_negatives_cannot_learn(features: FeatureModels, tmp_path: Path) -> None:

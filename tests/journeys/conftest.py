@@ -21,6 +21,7 @@ from firmware_app.audio import Source
 from firmware_app.audio.room import RoomSource, ScriptedSource
 from firmware_app.audio.simulated import ListSink
 from firmware_app.cli.session import Patience
+from firmware_app.dialogue.keeping import Keeper
 from firmware_app.engines import Engines
 from firmware_app.engines.loading import load_engines
 from firmware_app.engines.whisper import WhisperRecogniser
@@ -83,7 +84,11 @@ def tell(models: Path) -> Tell:
 
     @asynccontextmanager
     async def telling(
-        said: Said, *, settings: Settings | None = None, echo_db: float = -12.0
+        said: Said,
+        *,
+        settings: Settings | None = None,
+        keeper: Keeper | None = None,
+        echo_db: float = -12.0,
     ) -> AsyncIterator[Story]:
         settings = settings or Settings()
         engines = await load_engines(settings)
@@ -95,7 +100,7 @@ def tell(models: Path) -> Tell:
         )
         try:
             await engines.model.ready()
-            async with awake(settings, engines, source, sink, events, Traces()) as echo:
+            async with awake(settings, engines, source, sink, events, Traces(), keeper) as echo:
                 story = Story(echo, engines, sink)
                 watching = asyncio.create_task(_watch(events, story.seen))
                 await asyncio.sleep(0)

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("jax", reason="the training's dependencies (group train) are not installed")
 pytest.importorskip("scipy", reason="the training's dependencies (group train) are not installed")
 
-from wakeword import dataset, games, kokoro, rooms, scenes, training, voices
+from wakeword import dataset, games, kokoro, looks, rooms, scenes, second_training, training, voices
 from wakeword.dataset import Bank, Kind
 from wakeword.evaluation import ScoredHead, upper_bound
 from wakeword.features import LongFeatures, windows
@@ -20,7 +20,16 @@ from wakeword.judging import Rule, Scored, figures
 from wakeword.phrases import NEAR_HEY_ECHO, phrases_for
 from wakeword.scenes import Scene
 
-from firmware_app.engines.wake import STEP, FeatureModels, FeatureStream, Head, OpenWakeWord
+from firmware_app.engines.phrase_network import FRAMES, MARGIN, PhraseNetwork
+from firmware_app.engines.wake import (
+    STEP,
+    FeatureModels,
+    FeatureStream,
+    Head,
+    OpenWakeWord,
+    head_facts,
+)
+from firmware_app.engines.wake_verifier import network_path
 from firmware_app.frames import SAMPLE_RATE, Samples
 from firmware_app.settings import WakeSettings
 from tests.frames_of import RECORDINGS, frames_of, read, spoken
@@ -163,6 +172,26 @@ def test_an_exported_head_says_what_the_network_says(tmp_path: Path) -> None:
         assert head.look(window)[1].shape == (2 * training.HIDDEN,)
 
 
+def test_an_exported_second_stage_says_what_its_networks_say(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    frames = rng.standard_normal((300, FRAMES, 24)).astype(np.float16)
+    frames[:60, 30:40] += 2
+    windows_ = second_training.Looks(frames, np.arange(60), np.arange(60, 120), np.arange(120, 300))
+    members = [second_training.train_member(windows_, 60, 1, n, lambda _: None) for n in range(2)]
+    second_training.export(members, tmp_path / "network.npz")
+    network = PhraseNetwork(tmp_path / "network.npz")
+    odds = np.mean([second_training.logits(p, frames[:, MARGIN:-MARGIN]) for p in members], axis=0)
+    said = np.array([network.odds(f.astype(np.float32)) for f in frames])
+    np.testing.assert_allclose(said, odds, atol=0.02)
+    assert said[:60].mean() > said[60:].mean() + 2
+
+
+def test_the_second_stage_learns_from_the_highest_scores_apart_from_each_other() -> None:
+    scores = np.zeros(60)
+    scores[[10, 12, 30, 50]] = 0.5, 0.4, 0.9, 0.001
+    assert list(looks.peaks(scores, 0.01, 3)) == [(30, 0.9), (10, 0.5)]
+
+
 def test_figures_count_right_and_false_wake_ups() -> None:
     def one(group: str, scores: list[float], start: int = -1, end: int = -1) -> Scored:
         array = np.array(scores, np.float32)
@@ -180,6 +209,9 @@ def test_figures_count_right_and_false_wake_ups() -> None:
     doubted = figures([heard, missed, near, real], Rule(0.5, 0.8, accept=-5))
     assert doubted.recalled("clean") == 0.5
     assert doubted.near_share() == 0
+    assert doubted.looks == {"real": 0}  # its score is certain
+    doubtful = one("real", [0, 0.7, 0, 0])
+    assert figures([doubtful], Rule(0.5, 0.8, accept=-5)).looks == {"real": 1}
 
 
 def test_no_event_in_an_hour_bounds_the_rate_at_three() -> None:
@@ -252,3 +284,5 @@ def test_a_quick_run_trains_a_working_head_for_another_phrase(models: Path, tmp_
     others = [read(path) for path in sorted((RECORDINGS / "bench").glob("*.flac"))]
     assert sum(map(wakes, others)) <= 1
     assert ScoredHead(head.path)
+    second_stage = head_facts(head.path)["second_stage"]
+    assert PhraseNetwork(network_path(head.path, second_stage["model"]))
