@@ -37,8 +37,8 @@ WEIGHTS = (0.0, 0.2, 0.4, 0.7, 1.0, 1.5)
 class Aim:
     """What a sensitivity may cost, and how much each cost counts beside a share of recall.
 
-    alarms: false accepts an hour of real speech; near: share of near phrases. What is over these
-    counts much more.
+    alarms: false accepts an hour of real speech; near: share of near phrases, close by and far.
+    What is over these counts much more.
     """
 
     alarms: float
@@ -74,7 +74,7 @@ def worth(dev: Sequence[Scored], rule: Rule, aim: Aim) -> float:
     )
     recall = sum(weight * found.recalled(name) for name, weight in HEARD.items())
     alarms = (found.rate("real") + figures(dev, slack).rate("real")) / 2
-    near = found.near_share()
+    near = found.near_share("clean", "far 10 dB")
     over = 0.7 * max(0.0, alarms - aim.alarms) + 2.0 * max(0.0, near - aim.near)
     return recall - aim.alarm_price * alarms - aim.near_price * near - over
 

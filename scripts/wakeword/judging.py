@@ -137,9 +137,9 @@ class Figures:
     def recalled(self, condition: str) -> float:
         return share(self.recall.get(condition, (0, 0)))
 
-    def near_share(self, condition: str = "clean") -> float:
-        """Of near phrases seen and unseen together."""
-        rows = [v for (_, name), v in self.near.items() if name == condition]
+    def near_share(self, *conditions: str) -> float:
+        """Of near phrases seen and unseen together, in all of these conditions."""
+        rows = [v for (_, name), v in self.near.items() if name in conditions]
         return share((sum(a for a, _ in rows), sum(b for _, b in rows)))
 
     @property

@@ -203,12 +203,12 @@ def test_figures_count_right_and_false_wake_ups() -> None:
     real = one("real", [0.0] * 45_000 + [0.9])
     found = figures([heard, missed, near, real], Rule(0.5))
     assert found.recalled("clean") == 0.5
-    assert found.near_share() == 1
+    assert found.near_share("clean") == 1
     assert found.rate("real") == pytest.approx(1, rel=0.01)
     assert found.delay_median_ms == 80
     doubted = figures([heard, missed, near, real], Rule(0.5, 0.8, accept=-5))
     assert doubted.recalled("clean") == 0.5
-    assert doubted.near_share() == 0
+    assert doubted.near_share("clean") == 0
     assert doubted.looks == {"real": 0}  # its score is certain
     doubtful = one("real", [0, 0.7, 0, 0])
     assert figures([doubtful], Rule(0.5, 0.8, accept=-5)).looks == {"real": 1}
