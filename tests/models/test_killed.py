@@ -49,8 +49,9 @@ class Box:
         self._command += ["--sha256", hashlib.sha256(archive).hexdigest()]
 
     def start(self, name: str = "m") -> subprocess.Popen[str]:
+        # Where the tests run in a shell's background, an interrupt would be ignored.
         return subprocess.Popen(
-            [*self._command, "--name", name],
+            ["/usr/bin/env", "--default-signal=INT", *self._command, "--name", name],
             env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
