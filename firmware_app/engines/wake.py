@@ -197,9 +197,10 @@ class Head:
         self.word = path.stem
         facts = head_facts(path)
         self.phrase: str = facts.get("phrase", self.word.replace("_", " "))
-        self.points = {
-            name: OperatingPoint(**point) for name, point in facts["operating_points"].items()
-        }
+        points = {name: OperatingPoint(**p) for name, p in facts["operating_points"].items()}
+        if "model" not in facts.get("second_stage", {}):  # nobody can look at it twice
+            points = {n: replace(p, doubtful=p.alone, certain=p.alone) for n, p in points.items()}
+        self.points = points
         self.end_after = int(facts["detection_after_end_ms"] * SAMPLE_RATE / 1000)
         self.length = int(facts["phrase_ms"] * SAMPLE_RATE / 1000)
 

@@ -68,7 +68,7 @@ def verifier_for(recogniser: Recogniser, heads: Iterable[Path]) -> "WhisperWakeV
     stages = {}
     for head in heads:
         facts = head_facts(head).get("second_stage")
-        if facts and facts["model"] == recogniser.name:
+        if facts and facts.get("model") == recogniser.name:
             network = PhraseNetwork(network_path(head, recogniser.name))
             stages[head.stem] = SecondStage(
                 tuple(facts["texts"]), network, facts["accept"], facts["weight"]

@@ -216,6 +216,21 @@ def test_with_a_second_stage_more_is_doubtful_than_certain(
     assert bounds.wakes < bounds.certain
 
 
+def test_a_head_whose_second_stage_has_no_networks_wakes_at_its_own_threshold(
+    features: FeatureModels, hey_echo: Head, whisper: WhisperRecogniser, tmp_path: Path
+) -> None:
+    shutil.copy(HEAD, tmp_path / "mine.onnx")
+    facts = json.loads(HEAD.with_suffix(".json").read_text())
+    del facts["second_stage"]["model"]  # as an earlier training wrote it
+    (tmp_path / "mine.json").write_text(json.dumps(facts))
+    mine = Head(tmp_path / "mine.onnx")
+    assert verifier_for(whisper, [mine.path]) is None
+    wake = OpenWakeWord(features, [mine, hey_echo], WakeSettings(), second_stage=True)
+    alone = facts["operating_points"]["normal"]["alone"]
+    assert wake.bounds(mine).wakes == wake.bounds(mine).certain == alone
+    assert wake.bounds(hey_echo).wakes < alone
+
+
 def test_several_heads_listen_at_once(
     features: FeatureModels, hey_echo: Head, tmp_path: Path
 ) -> None:
