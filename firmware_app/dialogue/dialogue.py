@@ -139,6 +139,7 @@ class Dialogue:
         self._announcing = False
         self._chiming: asyncio.Task[None] | None = None
         self._judging: asyncio.Task[None] | None = None  # whether somebody said "stop"
+        self._doubting: asyncio.Task[None] | None = None  # whether it was called over its voice
         self._source_ended = False
         self._session = 0
         self._heard: asyncio.Queue[Heard | None] = asyncio.Queue()
@@ -167,8 +168,9 @@ class Dialogue:
                 group.create_task(self._sort_what_is_heard())
                 group.create_task(self._take_turns())
         finally:
-            if self._judging:
-                await _end(self._judging)
+            for looking in (self._judging, self._doubting):
+                if looking:
+                    await _end(looking)
             self._give_up_what_waits()
             await self._answering.close()
 
@@ -384,10 +386,11 @@ class Dialogue:
                         self._heard.put_nowait(heard)
                 case WakeUp() if self._closed_because:
                     pass  # heard before the microphone was closed: nobody listens any more
+                case WakeUp() as wake_up if self._interrupts_in_doubt(wake_up):
+                    if not self._doubting or self._doubting.done():
+                        self._doubting = asyncio.create_task(self._call_if_meant(wake_up))
                 case WakeUp() as wake_up:
-                    detection = wake_up.detection
-                    self._events.publish(WakeWordHeard(detection.word, detection.score))
-                    self._begin_now(_Called(wake_up))
+                    self._call(wake_up)
                 case Burst() as burst:
                     if not self._judging or self._judging.done():
                         self._judging = asyncio.create_task(self._judge(burst))
@@ -397,6 +400,30 @@ class Dialogue:
                         f"Listening for the wake word failed ({error}).",
                         "Restart Echo; if it happens again, run ./scripts/setup.",
                     ) from error
+
+    def _call(self, wake_up: WakeUp) -> None:
+        self._events.publish(WakeWordHeard(wake_up.detection.word, wake_up.detection.score))
+        self._begin_now(_Called(wake_up))
+
+    def _interrupts_in_doubt(self, wake_up: WakeUp) -> bool:
+        doubtful = not wake_up.detection.certain and self._engines.verifier is not None
+        return doubtful and self._state is State.SPEAKING
+
+    async def _call_if_meant(self, wake_up: WakeUp) -> None:
+        """What is being said gives way to a doubtful call only once that is verified."""
+        trace = Trace(time.time())
+        self._note_detection(wake_up, trace)
+        try:
+            meant = await self._verify(wake_up, trace)
+        except EchoError as error:
+            log.warning("%s", error)
+            return
+        if meant and not self._closed_because:
+            self._call(wake_up)
+        elif not meant:
+            trace.outcome = Outcome.REJECTED
+            self._traces.add(trace)
+            self._events.publish(TurnTraced(trace))
 
     async def _judge(self, burst: Burst) -> None:
         """Stop what rings or is being said, where somebody said so; Echo's own word is no wish."""
@@ -608,8 +635,7 @@ class Dialogue:
     ) -> Utterance | None:
         """What was said, if it was said to Echo; a doubtful wake-up is judged beside it."""
         if wake_up:
-            trace.mark(Stage.DETECTION, wake_up.detection.heard_at)
-            trace.wake_score = wake_up.detection.score
+            self._note_detection(wake_up, trace)
         self._set_state(State.LISTENING)
         window = self._settings.dialogue.follow_up_seconds
         recogniser = self._engines.recogniser
@@ -698,6 +724,10 @@ class Dialogue:
                 trace.false_wake = True
                 self._events.publish(WakeWasFalse(trace))
                 return
+
+    def _note_detection(self, wake_up: WakeUp, trace: Trace) -> None:
+        trace.mark(Stage.DETECTION, wake_up.detection.heard_at)
+        trace.wake_score = wake_up.detection.score
 
     def _drop(self, trace: Trace, outcome: Outcome) -> None:
         trace.outcome = outcome

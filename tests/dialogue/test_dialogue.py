@@ -16,6 +16,7 @@ from firmware_app.events import (
     Status,
     TurnDropped,
     TurnTraced,
+    WakeWordHeard,
 )
 from firmware_app.traces import Outcome, Stage
 from tests.dialogue.conftest import MakeRoom
@@ -133,6 +134,23 @@ async def test_a_doubtful_wake_up_that_passes_is_answered(room: MakeRoom) -> Non
     async with room(certain=False, verifier=ScriptedVerifier(accepts=True)) as r:
         await r.ask()
         assert (await r.until(ReplyEnded)).status is Status.COMPLETE
+
+
+async def test_a_doubtful_call_over_a_reply_stops_it_only_when_it_passes(room: MakeRoom) -> None:
+    for accepts, status in ((False, Status.COMPLETE), (True, Status.INTERRUPTED)):
+        verifier = ScriptedVerifier(accepts=accepts)
+        model = ScriptedModel([LONG])
+        async with room(model=model, certain=False, verifier=verifier) as r:
+            r.dialogue.press()
+            await r.say()
+            await r.silence()
+            await r.until(ReplyClause)
+            await r.call()
+            assert (await r.until(ReplyEnded)).status is status
+            assert len(r.all(WakeWordHeard)) == accepts
+            await r.until(TurnTraced)
+            traces = [event.trace for event in r.all(TurnTraced)]
+            assert any(trace.outcome is Outcome.REJECTED for trace in traces) is not accepts
 
 
 async def test_a_press_listens_without_the_wake_word_and_stops_a_reply(room: MakeRoom) -> None:
