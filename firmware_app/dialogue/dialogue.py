@@ -57,7 +57,10 @@ STOP_WORD = "stop"
 
 @dataclass(frozen=True, slots=True)
 class _Called:
+    """trace: of the turn that it begins, with the second look where that came first."""
+
     wake_up: WakeUp
+    trace: Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +393,7 @@ class Dialogue:
                     if not self._doubting or self._doubting.done():
                         self._doubting = asyncio.create_task(self._call_if_meant(wake_up))
                 case WakeUp() as wake_up:
-                    self._call(wake_up)
+                    self._call(_Called(wake_up, _trace_of(wake_up)))
                 case Burst() as burst:
                     if not self._judging or self._judging.done():
                         self._judging = asyncio.create_task(self._judge(burst))
@@ -401,9 +404,10 @@ class Dialogue:
                         "Restart Echo; if it happens again, run ./scripts/setup.",
                     ) from error
 
-    def _call(self, wake_up: WakeUp) -> None:
-        self._events.publish(WakeWordHeard(wake_up.detection.word, wake_up.detection.score))
-        self._begin_now(_Called(wake_up))
+    def _call(self, called: _Called) -> None:
+        detection = called.wake_up.detection
+        self._events.publish(WakeWordHeard(detection.word, detection.score))
+        self._begin_now(called)
 
     def _interrupts_in_doubt(self, wake_up: WakeUp) -> bool:
         doubtful = not wake_up.detection.certain and self._engines.verifier is not None
@@ -411,19 +415,17 @@ class Dialogue:
 
     async def _call_if_meant(self, wake_up: WakeUp) -> None:
         """What is being said gives way to a doubtful call only once that is verified."""
-        trace = Trace(time.time())
-        self._note_detection(wake_up, trace)
+        trace = _trace_of(wake_up)
         try:
             meant = await self._verify(wake_up, trace)
         except EchoError as error:
             log.warning("%s", error)
             return
         if meant and not self._closed_because:
-            self._call(wake_up)
+            self._call(_Called(wake_up, trace))
         elif not meant:
             trace.outcome = Outcome.REJECTED
-            self._traces.add(trace)
-            self._events.publish(TurnTraced(trace))
+            self._keep_trace(trace)
 
     async def _judge(self, burst: Burst) -> None:
         """Stop what rings or is being said, where somebody said so; Echo's own word is no wish."""
@@ -563,10 +565,10 @@ class Dialogue:
                 await self._typed_turn(begin)
             case _Announced():
                 await self._announced_turn(begin)
-            case _Called(wake_up):
-                await self._talk(wake_up.detection.end - PRE_ROLL, wake_up)
+            case _Called(wake_up, trace):
+                await self._talk(wake_up.detection.end - PRE_ROLL, wake_up, trace)
             case _Pressed():
-                await self._talk(self._ear.now - PRESS_PRE_ROLL, None)
+                await self._talk(self._ear.now - PRESS_PRE_ROLL, None, Trace(time.time()))
 
     async def _announced_turn(self, announced: _Announced) -> None:
         self._announcing = True
@@ -587,14 +589,13 @@ class Dialogue:
             question = Question(typed.text, 1.0, "text", typed.clauses.put_nowait, typed.asked)
             await self._answering.answer(question, None, trace)
         finally:
-            self._traces.add(trace)
-            self._events.publish(TurnTraced(trace))
+            self._keep_trace(trace)
 
-    async def _talk(self, since: int, wake_up: WakeUp | None) -> None:
+    async def _talk(self, since: int, wake_up: WakeUp | None, trace: Trace) -> None:
         """A question, and what follows it up without the wake word."""
         if self._closed_because:
             return
-        said = await self._spoken_turn(since, wake_up, Addressed(self._answering))
+        said = await self._spoken_turn(since, wake_up, Addressed(self._answering), trace)
         level = phrase_level(wake_up.before, wake_up.detection) if wake_up else None
         if said and level is None:
             level = speech_level(said.speech)
@@ -607,15 +608,14 @@ class Dialogue:
             await asyncio.sleep(ECHO_TAIL_SECONDS)
             if self._waiting or self._closed_because:
                 break
-            said = await self._spoken_turn(self._ear.now, None, guard)
+            said = await self._spoken_turn(self._ear.now, None, guard, Trace(time.time()))
             guard.answered()
         self._answering.leave()
 
     async def _spoken_turn(
-        self, since: int, wake_up: WakeUp | None, gate: Gate
+        self, since: int, wake_up: WakeUp | None, gate: Gate, trace: Trace
     ) -> Utterance | None:
         """Listen, and answer. None where nothing was said, or not to Echo."""
-        trace = Trace(time.time())
         self._keeper.turn_begins()
         try:
             utterance = await self._listen(since, wake_up, gate, trace)
@@ -627,15 +627,16 @@ class Dialogue:
             return utterance
         finally:
             if trace.outcome:
-                self._traces.add(trace)
-                self._events.publish(TurnTraced(trace))
+                self._keep_trace(trace)
+
+    def _keep_trace(self, trace: Trace) -> None:
+        self._traces.add(trace)
+        self._events.publish(TurnTraced(trace))
 
     async def _listen(
         self, since: int, wake_up: WakeUp | None, gate: Gate, trace: Trace
     ) -> Utterance | None:
         """What was said, if it was said to Echo; a doubtful wake-up is judged beside it."""
-        if wake_up:
-            self._note_detection(wake_up, trace)
         self._set_state(State.LISTENING)
         window = self._settings.dialogue.follow_up_seconds
         recogniser = self._engines.recogniser
@@ -705,10 +706,12 @@ class Dialogue:
         self._answering.anticipate(text)
 
     async def _verify(self, wake_up: WakeUp | None, trace: Trace) -> bool:
-        """The second look at a doubtful wake-up; it runs beside listening."""
+        """The second look at a doubtful wake-up, unless it had one; it runs beside listening."""
         verifier = self._engines.verifier
         if not wake_up or wake_up.detection.certain or not verifier:
             return True
+        if trace.second_stage_accepted is not None:
+            return trace.second_stage_accepted
         began = time.monotonic()
         before = [frame.samples for frame in wake_up.before]
         verdict = await verifier.verify(np.concatenate(before), wake_up.detection)
@@ -725,13 +728,16 @@ class Dialogue:
                 self._events.publish(WakeWasFalse(trace))
                 return
 
-    def _note_detection(self, wake_up: WakeUp, trace: Trace) -> None:
-        trace.mark(Stage.DETECTION, wake_up.detection.heard_at)
-        trace.wake_score = wake_up.detection.score
-
     def _drop(self, trace: Trace, outcome: Outcome) -> None:
         trace.outcome = outcome
         self._events.publish(TurnDropped(outcome))
+
+
+def _trace_of(wake_up: WakeUp) -> Trace:
+    """Of the turn that it begins."""
+    trace = Trace(time.time(), wake_score=wake_up.detection.score)
+    trace.mark(Stage.DETECTION, wake_up.detection.heard_at)
+    return trace
 
 
 def _stopping() -> ServiceError:

@@ -213,21 +213,21 @@ class OwnerStore:
         where there are none.
         """
         found = []
-        for name in self.names():
-            path = self.folder / name / f"{head.word}.npz"
-            if not path.exists():
-                continue
+        paths = [self.folder / name / f"{head.word}.npz" for name in self.names()]
+        for path in filter(Path.exists, paths):
             correction = Correction.load(path)
-            examples = sorted(path.parent.glob("*.wav"))
-            if correction.head != fingerprint(head) and examples:
+            is_own = correction.head == fingerprint(head)
+            examples = [] if is_own else sorted(path.parent.glob("*.wav"))
+            if examples:
                 correction = learn(head, features, [_read(example) for example in examples])
                 correction.save(path)
-            if correction.head == fingerprint(head):
+            if is_own or examples:
                 found.append(correction)
         return found
 
 
 def _read(path: Path) -> Samples:
+    """What `keep` wrote."""
     with wave.open(str(path)) as file:
         return np.frombuffer(file.readframes(file.getnframes()), np.int16)
 

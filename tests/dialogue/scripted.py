@@ -178,8 +178,10 @@ class ToneVoice:
 class ScriptedVerifier:
     def __init__(self, *, accepts: bool) -> None:
         self._accepts = accepts
+        self.asked = 0
 
     async def verify(self, samples: Samples, detection: Detection) -> Verdict:
+        self.asked += 1
         await asyncio.sleep(0.01)
         return Verdict(-9.0, self._accepts)
 

@@ -145,12 +145,15 @@ async def test_a_doubtful_call_over_a_reply_stops_it_only_when_it_passes(room: M
             await r.say()
             await r.silence()
             await r.until(ReplyClause)
-            await r.call()
+            await r.ask()
             assert (await r.until(ReplyEnded)).status is status
             assert len(r.all(WakeWordHeard)) == accepts
-            await r.until(TurnTraced)
+            await r.until(TurnTraced, 1 + accepts)
             traces = [event.trace for event in r.all(TurnTraced)]
             assert any(trace.outcome is Outcome.REJECTED for trace in traces) is not accepts
+            (called,) = (trace for trace in traces if trace.wake_score)
+            assert called.second_stage_accepted is accepts
+            assert verifier.asked == 1
 
 
 async def test_a_press_listens_without_the_wake_word_and_stops_a_reply(room: MakeRoom) -> None:
