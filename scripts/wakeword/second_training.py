@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firmware_app.engines.phrase_network import BOUND, FRAMES, KERNEL, MARGIN
+from wakeword.descent import Parameters, adam, entropy, he, rate, squares, zeros_like
 from wakeword.looks import is_near
 
-jax.config.update("jax_default_prng_impl", "rbg")  # type: ignore[no-untyped-call]  # fast draws
 Floats = NDArray[np.float32]
-Parameters = dict[str, Any]
 RECIPE = 1  # raise it when what follows changes, so that kept networks are trained anew
 CHANNELS = 64
 HIDDEN = 64
@@ -63,9 +62,6 @@ def looks(paths: Sequence[Path]) -> Looks:
 def initial(key: Any, mean: Floats, deviation: Floats) -> Parameters:
     keys = jax.random.split(key, 5)
 
-    def he(k: Any, *shape: int) -> Any:
-        return jax.random.normal(k, shape) * np.sqrt(2 / np.prod(shape[:-1]))
-
     length = FRAMES - 2 * MARGIN
     for _ in range(2):
         length = (length - KERNEL + 2) // 2
@@ -109,25 +105,10 @@ def logits(p: Parameters, x: Any, key: Any = None) -> Any:
 
 def loss(p: Parameters, x: Any, y: Any, key: Any) -> Any:
     z = logits(p, x, key)
-    smooth = y * 0.98 + 0.01
-    entropy = jnp.maximum(z, 0) - z * smooth + jnp.log1p(jnp.exp(-jnp.abs(z)))
-    decay = sum(jnp.sum(p[k] ** 2) for k in ("reduce", "first", "second", "hidden", "out"))
-    return jnp.mean(entropy) + 1e-4 * decay
+    return jnp.mean(entropy(z, y, 0.01)) + 1e-4 * squares(p)
 
 
-@jax.jit
-def step(p: Parameters, m: Parameters, v: Parameters, t: Any, rate: Any, *batch: Any) -> Any:
-    """One step of Adam (Kingma and Ba, 2015). mean and scale stay as they are."""
-    gradient = jax.grad(loss)(p, *batch)
-    m = {k: 0.9 * m[k] + 0.1 * gradient[k] for k in p}
-    v = {k: 0.999 * v[k] + 0.001 * gradient[k] ** 2 for k in p}
-
-    def moved(k: str) -> Any:
-        if k in ("mean", "scale"):
-            return p[k]
-        return p[k] - rate * (m[k] / (1 - 0.9**t)) / (jnp.sqrt(v[k] / (1 - 0.999**t)) + 1e-8)
-
-    return {k: moved(k) for k in p}, m, v
+step = adam(loss)
 
 
 def train_member(
@@ -139,13 +120,11 @@ def train_member(
     rng = np.random.default_rng((seed, member))
     key, start = jax.random.split(jax.random.PRNGKey(seed * 1000 + member))
     p = initial(start, mean, deviation)
-    m = {k: jnp.zeros_like(a) for k, a in p.items()}
-    v = {k: jnp.zeros_like(a) for k, a in p.items()}
+    m, v = zeros_like(p), zeros_like(p)
     began = time.monotonic()
     for done in range(1, steps + 1):
-        rate = 1.5e-3 * 0.5 * (1 + np.cos(np.pi * done / steps)) + 1e-5
         key, now = jax.random.split(key)
-        p, m, v = step(p, m, v, done, rate, *_batch(rng, windows), now)
+        p, m, v = step(p, m, v, done, rate(1.5e-3, done, steps), *_batch(rng, windows), now)
         if done % 300 == 0:
             left = (time.monotonic() - began) / done * (steps - done) / 60
             tell(f"second stage {member + 1}: {done} of {steps} steps, {left:.1f} min left")

@@ -19,10 +19,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from firmware_app.engines.wake import CONTEXT, EMBEDDING
 from wakeword.dataset import USED, Bank
+from wakeword.descent import Parameters, adam, entropy, he, rate, squares, zeros_like
 
-jax.config.update("jax_default_prng_impl", "rbg")  # type: ignore[no-untyped-call]  # fast draws
 Floats = NDArray[np.float32]
-Parameters = dict[str, Any]
 RECIPE = 4  # raise it when what follows changes, so that kept networks are trained anew
 BATCH = 256
 NEGATIVE_WEIGHT = 3.0  # beside a window with the phrase: keeps scores low, thresholds near .5
@@ -34,9 +33,6 @@ KERNEL = 3
 
 def initial(key: Any, mean: Floats, deviation: Floats) -> Parameters:
     keys = jax.random.split(key, 4)
-
-    def he(k: Any, *shape: int) -> Any:
-        return jax.random.normal(k, shape) * np.sqrt(2 / np.prod(shape[:-1]))
 
     return {
         "mean": jnp.asarray(mean),
@@ -72,26 +68,10 @@ def logits(p: Parameters, x: Any, key: Any = None) -> Any:
 
 def loss(p: Parameters, x: Any, y: Any, weight: Any, key: Any) -> Any:
     z = logits(p, x, key)
-    smooth = y * 0.99 + 0.005
-    entropy = jnp.maximum(z, 0) - z * smooth + jnp.log1p(jnp.exp(-jnp.abs(z)))
-    decay = sum(jnp.sum(p[k] ** 2) for k in ("reduce", "join", "hidden", "out"))
-    return jnp.mean(weight * entropy) + 2e-5 * decay
+    return jnp.mean(weight * entropy(z, y, 0.005)) + 2e-5 * squares(p)
 
 
-@jax.jit
-def step(p: Parameters, m: Parameters, v: Parameters, t: Any, rate: Any, *batch: Any) -> Any:
-    """One step of Adam (Kingma and Ba, 2015). mean and scale stay as they are."""
-    gradient = jax.grad(loss)(p, *batch)
-    m = {k: 0.9 * m[k] + 0.1 * gradient[k] for k in p}
-    v = {k: 0.999 * v[k] + 0.001 * gradient[k] ** 2 for k in p}
-    fixed = {"mean", "scale"}
-
-    def moved(k: str) -> Any:
-        if k in fixed:
-            return p[k]
-        return p[k] - rate * (m[k] / (1 - 0.9**t)) / (jnp.sqrt(v[k] / (1 - 0.999**t)) + 1e-8)
-
-    return {k: moved(k) for k in p}, m, v
+step = adam(loss)
 
 
 def train_member(
@@ -111,17 +91,15 @@ def train_member(
     key = jax.random.PRNGKey(seed * 1000 + member)
     key, start = jax.random.split(key)
     p = initial(start, mean, deviation)
-    m = {k: jnp.zeros_like(a) for k, a in p.items()}
-    v = {k: jnp.zeros_like(a) for k, a in p.items()}
+    m, v = zeros_like(p), zeros_like(p)
     hard = np.empty(0, np.int64)
     done, began = 0, time.monotonic()
     for epoch in range(epochs):
         for _ in range(steps // epochs):
             batch = _batch(rng, bank, hard, near_share)
             done += 1
-            rate = 1.2e-3 * 0.5 * (1 + np.cos(np.pi * done / steps)) + 1e-5
             key, now = jax.random.split(key)
-            p, m, v = step(p, m, v, done, rate, *batch, now)
+            p, m, v = step(p, m, v, done, rate(1.2e-3, done, steps), *batch, now)
         hard = _hardest(rng, p, bank)
         left = (time.monotonic() - began) / (epoch + 1) * (epochs - epoch - 1) / 60
         tell(f"network {member + 1}: {done} of {steps} steps, {left:.1f} min left")
