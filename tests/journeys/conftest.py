@@ -20,13 +20,14 @@ from firmware_app.app import Echo, awake
 from firmware_app.audio import Source
 from firmware_app.audio.room import RoomSource, ScriptedSource
 from firmware_app.audio.simulated import ListSink
+from firmware_app.audio.wav import read_wav
 from firmware_app.cli.session import Patience
 from firmware_app.dialogue.keeping import Keeper
-from firmware_app.engines import Engines
+from firmware_app.engines import Engines, Voice
 from firmware_app.engines.loading import load_engines
 from firmware_app.engines.whisper import WhisperRecogniser
 from firmware_app.events import Event, Events, QuestionAsked, ReplyClause, ReplyEnded
-from firmware_app.frames import Samples
+from firmware_app.frames import SAMPLE_RATE, Samples
 from firmware_app.settings import Settings
 from firmware_app.traces import Traces
 from tests.alsa_fixture import AlsaDevices, FifoMicrophone, FileLoudspeaker
@@ -34,6 +35,7 @@ from tests.alsa_fixture import AlsaDevices, FifoMicrophone, FileLoudspeaker
 RECORDINGS = Path(__file__).resolve().parents[2] / "recordings"
 QUESTION = RECORDINGS / "demo" / "question.wav"
 FOLLOW_UP = RECORDINGS / "demo" / "follow_up.wav"
+WAKE_WORD = int(1.2 * SAMPLE_RATE)  # samples of the question that hold "Hey Echo" alone
 COMMAND = [sys.executable, "-m", "firmware_app"]
 
 E_ = TypeVar("E_", bound=Event)
@@ -73,6 +75,20 @@ class Story:
     async def heard_out(self) -> None:
         async with asyncio.timeout(120):
             await self.echo.dialogue.heard_out()
+
+
+def wake_word() -> Samples:
+    """The beginning of the demo's question."""
+    return read_wav(QUESTION)[:WAKE_WORD]
+
+
+def asked(sound: Samples) -> Samples:
+    """Somebody says the wake word, and this after a breath."""
+    return np.concatenate([wake_word(), np.zeros(SAMPLE_RATE * 7 // 10, np.int16), sound])
+
+
+async def said_by(voice: Voice, text: str) -> Samples:
+    return np.concatenate([piece async for piece in voice.say(text)])
 
 
 Tell: TypeAlias = Callable[..., AbstractAsyncContextManager[Story]]

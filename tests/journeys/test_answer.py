@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from firmware_app.audio.chimes import chime
-from firmware_app.audio.wav import read_wav
 from firmware_app.dialogue.likeness import plain
 from firmware_app.events import (
     Notice,
@@ -25,11 +24,9 @@ from firmware_app.events import (
 from firmware_app.frames import SAMPLE_RATE, Samples
 from firmware_app.settings import Settings, VoiceSettings
 from firmware_app.traces import Outcome, Stage
-from tests.journeys.conftest import FOLLOW_UP, QUESTION, Tell
+from tests.journeys.conftest import FOLLOW_UP, QUESTION, Tell, wake_word
 
 pytestmark = pytest.mark.journey
-
-WAKE_WORD = int(1.2 * SAMPLE_RATE)  # samples of the question that hold "Hey Echo" alone
 
 
 async def test_a_question_and_its_follow_up_are_answered_and_echo_ignores_itself(
@@ -56,7 +53,7 @@ def chimes_at_most(samples: Samples) -> bool:
 
 
 async def test_silence_after_the_wake_word_reaches_no_model(tell: Tell) -> None:
-    async with tell([read_wav(QUESTION)[:WAKE_WORD]]) as story:
+    async with tell([wake_word()]) as story:
         await story.heard_out()
         assert len(story.all(WakeWordHeard)) == 1
         assert story.all(TurnDropped) == [TurnDropped(Outcome.NOTHING_SAID)]
@@ -69,8 +66,7 @@ async def test_a_cough_and_a_hum_after_the_wake_word_are_no_question(tell: Tell)
     cough = random.normal(0, 3000, SAMPLE_RATE // 6) * np.hanning(SAMPLE_RATE // 6)
     hum = 2000 * np.sin(np.arange(3 * SAMPLE_RATE) * 2 * np.pi * 100 / SAMPLE_RATE)
     quiet = np.zeros(SAMPLE_RATE // 2)
-    wake_word = read_wav(QUESTION)[:WAKE_WORD]
-    sound = np.concatenate([wake_word, quiet, cough, quiet, hum]).astype(np.int16)
+    sound = np.concatenate([wake_word(), quiet, cough, quiet, hum]).astype(np.int16)
     async with tell([sound]) as story:
         await story.heard_out()
         assert story.questions == []

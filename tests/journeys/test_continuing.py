@@ -3,37 +3,29 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from firmware_app.audio.wav import read_wav
 from firmware_app.engines.espeak import Espeak
 from firmware_app.events import CarriedOn, Notice, WakeWordHeard
-from firmware_app.frames import SAMPLE_RATE, Samples
+from firmware_app.frames import Samples
 from firmware_app.history.records import NewConversation, NewEntry
 from firmware_app.settings import Settings
 from tests.dialogue.conftest import Keep, keep
-from tests.journeys.conftest import QUESTION, Tell
+from tests.journeys.conftest import Tell, asked, said_by
 
 __all__ = ["keep"]  # a fixture
 
 pytestmark = pytest.mark.journey
 
-WAKE_WORD = int(1.2 * SAMPLE_RATE)  # samples of the question that hold "Hey Echo" alone
 GARDEN = ("When do I water the garden?", "In the morning.")
-
-
-async def voice(text: str) -> Samples:
-    return np.concatenate([piece async for piece in Espeak("en-us", 0.9).say(text)])
 
 
 async def test_our_talk_about_the_garden_is_offered_and_after_a_yes_gone_on_with(
     tell: Tell, keep: Keep, understood: Callable[[Samples], str]
 ) -> None:
     settings = replace(Settings(), voice=replace(Settings().voice, history="all"))
-    wish = await voice("Continue our talk about the garden.")
-    pause = np.zeros(SAMPLE_RATE * 7 // 10, np.int16)
-    asked = np.concatenate([read_wav(QUESTION)[:WAKE_WORD], pause, wish])
+    voice = Espeak("en-us", 0.9)
+    wish = asked(await said_by(voice, "Continue our talk about the garden."))
     async with keep(settings) as kept:
         garden = NewConversation("voice", "home", GARDEN[0])
         await kept.store.start(garden)
@@ -41,7 +33,7 @@ async def test_our_talk_about_the_garden_is_offered_and_after_a_yes_gone_on_with
             who = "user" if number % 2 else "assistant"
             await kept.store.write(NewEntry(garden.uuid, number, who, (text,)))  # type: ignore[arg-type]
         await kept.store.end(garden.uuid)
-        said = [asked, await voice("Yes, please.")]
+        said = [wish, await said_by(voice, "Yes, please.")]
         async with tell(said, settings=settings, keeper=kept.keeper) as story:
             carried_on = await story.until(CarriedOn)
             await story.heard_out()

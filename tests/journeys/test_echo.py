@@ -21,12 +21,11 @@ from firmware_app.events import (
 from firmware_app.frames import SAMPLE_RATE, Samples, dbfs
 from firmware_app.traces import Outcome
 from tests.frames_of import spoken
-from tests.journeys.conftest import QUESTION, Story, Tell
+from tests.journeys.conftest import QUESTION, Story, Tell, wake_word
 
 pytestmark = pytest.mark.journey
 
 ASKED = "What is the capital of France?"
-WAKE_WORD = int(1.2 * SAMPLE_RATE)  # samples of the question that hold "Hey Echo" alone
 ROOM = np.zeros(60 * SAMPLE_RATE, np.int16)  # in which nobody says anything
 READING = (
     "Bees make honey from the nectar of flowers. They carry it home, and fan it with their wings "
@@ -65,7 +64,7 @@ async def test_what_echo_says_never_wakes_it_and_is_never_a_question(
 
 
 async def test_chimes_are_not_taken_for_speech(tell: Tell) -> None:
-    async with tell([read_wav(QUESTION)[:WAKE_WORD], ROOM], echo_db=-6.0) as story:
+    async with tell([wake_word(), ROOM], echo_db=-6.0) as story:
         await story.until(WakeWordHeard)
         for name in CHIMES:
             await say(story, chime(name))

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from firmware_app.audio.wav import read_wav
 from firmware_app.dialogue.likeness import plain
 from firmware_app.dialogue.spoken import spoken
 from firmware_app.engines import Engines
@@ -14,13 +13,12 @@ from firmware_app.engines.whisper import WhisperRecogniser
 from firmware_app.events import Notice, ToolUsed, TurnTraced, WakeWordHeard
 from firmware_app.frames import SAMPLE_RATE, Samples
 from firmware_app.settings import ModelSettings, Settings
-from tests.journeys.conftest import QUESTION, Story, Tell
+from tests.journeys.conftest import Story, Tell, asked, said_by
 
 pytestmark = [pytest.mark.journey, pytest.mark.usefixtures("base_model")]
 
 # Neither question reaches the model; the packaged one is no good at Spanish.
 SPANISH = Settings(language="es", model=ModelSettings(model="smollm2-135m-instruct"))
-WAKE_WORD = int(1.2 * SAMPLE_RATE)  # samples of the question that hold "Hey Echo" alone
 
 
 async def said(text: str, speaker: str) -> Samples:
@@ -28,10 +26,7 @@ async def said(text: str, speaker: str) -> Samples:
 
     Whisper base understands few sentences of espeak-ng's Spanish voices; these are some.
     """
-    voice = Espeak(speaker, 0.85)
-    sound = np.concatenate([piece async for piece in voice.say(text)])
-    pause = np.zeros(SAMPLE_RATE * 7 // 10, np.int16)
-    return np.concatenate([read_wav(QUESTION)[:WAKE_WORD], pause, sound])
+    return asked(await said_by(Espeak(speaker, 0.85), text))
 
 
 def heard(engines: Engines, samples: Samples) -> str:
@@ -44,8 +39,7 @@ async def likeness_of_sound(story: Story, text: str) -> float:
 
     Whisper base makes too little of espeak-ng's times of day to be asked.
     """
-    saying = story.engines.voice.say(spoken(text, "es"))
-    voice = np.concatenate([piece async for piece in saying]).astype(float)
+    voice = (await said_by(story.engines.voice, spoken(text, "es"))).astype(float)
     begin = voice[np.flatnonzero(np.abs(voice) > 1000)[0] :][: SAMPLE_RATE // 2]
     played = story.sink.samples.astype(float)
     loudness = np.cumsum(np.concatenate((np.zeros(1), played**2)))
@@ -55,8 +49,8 @@ async def likeness_of_sound(story: Story, text: str) -> float:
 
 
 async def test_the_time_is_asked_and_told_in_spanish(tell: Tell) -> None:
-    asked = await said("Dime la hora, por favor.", "es+miguel")
-    async with tell([asked], settings=SPANISH) as story:
+    question = await said("Dime la hora, por favor.", "es+miguel")
+    async with tell([question], settings=SPANISH) as story:
         await story.until(TurnTraced)
         assert len(story.all(WakeWordHeard)) == 1
         assert story.questions
@@ -72,8 +66,8 @@ async def test_the_time_is_asked_and_told_in_spanish(tell: Tell) -> None:
 
 
 async def test_a_timer_is_set_in_spanish(tell: Tell) -> None:
-    asked = await said("Avísame en veinte minutos.", "es")
-    async with tell([asked], settings=SPANISH) as story:
+    question = await said("Avísame en veinte minutos.", "es")
+    async with tell([question], settings=SPANISH) as story:
         await story.until(TurnTraced)
         assert [used.name for used in story.all(ToolUsed)] == ["set_timer"]
         assert story.answers[0].startswith("Temporizador de 20 minutos en marcha.")

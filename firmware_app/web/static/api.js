@@ -19,7 +19,7 @@ export class Problem extends Error {
 // No answer: what was asked may have been done, or not.
 export class Unknown extends Error {}
 
-async function call(method, path, body, signal) {
+async function ask(method, path, body, signal) {
   const patience = AbortSignal.timeout(PATIENCE_MS);
   let response;
   let text;
@@ -37,13 +37,14 @@ async function call(method, path, body, signal) {
     if (signal?.aborted) throw error;
     throw new Unknown(t("no answer"));
   }
-  const parsed = parse(text);
   if (!response.ok) {
     if (response.status === 401) document.dispatchEvent(new Event("unpaired"));
-    throw new Problem(response.status, parsed ?? {title: t("refused", response.status)});
+    throw new Problem(response.status, parse(text) ?? {title: t("refused", response.status)});
   }
-  return parsed;
+  return text;
 }
+
+const call = async (...asked) => parse(await ask(...asked));
 
 function parse(text) {
   try {
@@ -53,6 +54,7 @@ function parse(text) {
   }
 }
 
+export const text = (path) => ask("GET", path);
 export const get = (path, signal) => call("GET", path, undefined, signal);
 export const post = (path, body = {}) => call("POST", path, body);
 export const put = (path, body) => call("PUT", path, body);

@@ -77,21 +77,7 @@ function remove(path, chat) {
   });
 }
 
-async function asText(path) {
-  let response;
-  let text;
-  try {
-    response = await fetch(`${path}/export?format=txt`, {
-      credentials: "same-origin",
-      cache: "no-store",
-    });
-    text = await response.text();
-  } catch {
-    throw new api.Unknown(t("no answer"));
-  }
-  if (!response.ok) throw new Error(t("refused", response.status));
-  return text;
-}
+const asText = (path) => api.text(`${path}/export?format=txt`);
 
 // The text is fetched beforehand: browsers open the share sheet only right after a tap.
 function shareIt(path, chat) {
