@@ -58,8 +58,10 @@ async def test_axe_finds_no_grave_fault_in_any_view(
         faults[place] = await grave_faults(phone.page, scheme)
     for name in ("Rename", "Export", "Delete"):
         await phone.button(name).click()
+        await expect(phone.page.get_by_role("dialog")).to_be_visible()
         faults[name] = await grave_faults(phone.page, scheme)
         await phone.page.keyboard.press("Escape")
+        await expect(phone.page.get_by_role("dialog")).to_be_hidden()
     await phone.button("Continue with Echo").click()
     await expect(phone.button("Continue")).to_be_visible()
     faults["continue"] = await grave_faults(phone.page, scheme)
@@ -194,8 +196,10 @@ async def test_everything_is_large_enough_for_a_thumb(phones: Phones, there: Sta
         small[place] = await small_targets(phone.page)
     for name in ("Rename", "Export", "Delete"):
         await phone.button(name).click()
+        await expect(phone.page.get_by_role("dialog")).to_be_visible()
         small[name] = await small_targets(phone.page)
         await phone.page.keyboard.press("Escape")
+        await expect(phone.page.get_by_role("dialog")).to_be_hidden()
     await phone.button("Continue with Echo").click()
     await expect(phone.button("Continue")).to_be_visible()
     small["continue"] = await small_targets(phone.page)
