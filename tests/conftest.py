@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from firmware_app import models as catalogue
 from firmware_app.engines.whisper import WhisperRecogniser
@@ -14,7 +16,17 @@ from firmware_app.settings import Settings
 from tests.alsa_fixture import AlsaDevices, alsa_config, alsa_devices
 
 IN_CI = bool(os.environ.get("CI"))
+PATIENCE = 60.0  # seconds to wait for what must happen; a busy machine is no fault
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+
+# The same examples each time, however slow the machine is; all others by ./scripts/test --full.
+hypothesis_settings.register_profile(
+    "calm",
+    deadline=None,
+    derandomize=not os.environ.get("HEY_ECHO_FULL"),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+hypothesis_settings.load_profile("calm")
 
 
 def absent(what: str) -> NoReturn:

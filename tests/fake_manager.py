@@ -60,7 +60,7 @@ class FakeManager:
         self.process.wait()
         self._socket.close()
 
-    def until(self, true: Callable[[], bool], seconds: float = 30.0) -> None:
+    def until(self, true: Callable[[], bool], seconds: float = 60.0) -> None:
         give_up = time.monotonic() + seconds
         while not true():
             assert time.monotonic() < give_up, f"{self.told}\n{self.log.read_text()}"

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from firmware_app import models as catalogue
+from firmware_app.engines import openai
 from firmware_app.settings import Settings
 
 needs_server = pytest.mark.skipif(
@@ -17,7 +18,8 @@ needs_server = pytest.mark.skipif(
     reason="llama-cpp-python's server is not installed (extra: server)",
 )
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
+ANSWER_SECONDS = 240.0  # that a busy machine may think
 
 
 @asynccontextmanager
@@ -41,7 +43,10 @@ async def llama_server(context: int, *arguments: str) -> AsyncIterator[str]:
                 assert line, "the server ended before it listened"
                 found = re.search(r"running on (http://\S+)", line)
         drained = asyncio.create_task(process.stderr.read())
-        yield found[1]
+        with pytest.MonkeyPatch.context() as patience:
+            for name in ("CONNECT_SECONDS", "FIRST_TOKEN_SECONDS", "NEXT_TOKEN_SECONDS"):
+                patience.setattr(openai, name, ANSWER_SECONDS)
+            yield found[1]
     finally:
         process.kill()
         await process.wait()

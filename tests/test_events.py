@@ -3,11 +3,12 @@
 import asyncio
 
 from firmware_app.events import Events, Listener, Notice, PartialTranscript, State, StateChanged
+from tests.conftest import PATIENCE
 
 
 async def take(listener: Listener, count: int) -> list[object]:
     taken: list[object] = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         async for event in listener:
             taken.append(event)
             if len(taken) == count:
@@ -57,7 +58,7 @@ async def test_leaving_ends_the_iteration_after_what_was_heard() -> None:
     events.publish(Notice("n", "heard"))
     events.unlisten(listener)
     events.publish(Notice("n", "missed"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert [event async for event in listener] == [Notice("n", "heard")]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from firmware_app.errors import ServiceError
 from firmware_app.events import Events, ReplyEnded, Saved, Status
 from firmware_app.first_talk import FLAG, tell_once
+from tests.conftest import PATIENCE
 
 ANSWERED = ReplyEnded(Status.COMPLETE, "Tokyo.")
 
@@ -38,7 +39,7 @@ async def test_it_is_said_after_the_first_answer_that_is_kept(tmp_path: Path) ->
     assert (said, (tmp_path / FLAG).exists()) == (0, True)
     failing = False
     events.publish(ANSWERED)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await telling
     assert (said, (tmp_path / FLAG).exists()) == (1, False)
 
@@ -47,5 +48,5 @@ async def test_on_a_box_that_has_said_it_nothing_waits(tmp_path: Path) -> None:
     async def say() -> None:
         raise AssertionError
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await tell_once(tmp_path, Events(), lambda: Saved.SAVED, say)

@@ -35,7 +35,7 @@ def test_a_fault_is_ready_with_a_reason_and_a_hung_service_is_started_again(
     config.touch()
     models = tmp_path / "no-models"
     with FakeManager(
-        RUN, environment(config, tmp_path, models), tmp_path, watchdog_seconds=1.0
+        RUN, environment(config, tmp_path, models), tmp_path, watchdog_seconds=4.0
     ) as manager:
         manager.until(lambda: "READY=1" in manager.told)
         assert "cannot be used" in manager.status
@@ -116,7 +116,7 @@ def command(manager: FakeManager, *words: str) -> subprocess.CompletedProcess[st
         env=manager.environment,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
 

@@ -80,7 +80,7 @@ class TestTheOwnersFile:
     @hypothesis_settings(
         max_examples=30,
         deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
     @given(st.data())
     def test_what_is_set_is_what_is_got_and_unset_goes_back(

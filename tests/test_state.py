@@ -11,6 +11,7 @@ from firmware_app.errors import StorageError
 from firmware_app.sqlite import Connection, FullError, migrate, open_database
 from firmware_app.state import MIGRATIONS, StateStore, read_traces, state_file
 from firmware_app.traces import KEPT, Outcome, Stage, Trace
+from tests.conftest import PATIENCE
 
 
 @pytest.fixture
@@ -200,7 +201,7 @@ def test_there_is_no_column_for_words(path: Path, caplog: pytest.LogCaptureFixtu
     assert texts <= {*Stage, *Outcome}
 
 
-def _wait(store: StateStore, seconds: float = 10) -> None:
+def _wait(store: StateStore, seconds: float = PATIENCE) -> None:
     """Until all that was put before is written."""
     written = threading.Event()
     store._put(lambda _: written.set())

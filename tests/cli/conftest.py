@@ -14,6 +14,7 @@ from firmware_app.control.server import Call, ControlServer
 from firmware_app.settings_layers import Loaded
 from firmware_app.traces import Traces
 from tests.commands import Run, runner
+from tests.conftest import PATIENCE
 
 
 class Box:
@@ -45,7 +46,7 @@ class Box:
         try:
             yield
         finally:
-            asyncio.run_coroutine_threadsafe(server.close(), loop).result(10)
+            asyncio.run_coroutine_threadsafe(server.close(), loop).result(PATIENCE)
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()

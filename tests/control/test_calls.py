@@ -12,6 +12,7 @@ from firmware_app.control.protocol import Json, RemoteError
 from firmware_app.control.server import Call, ControlServer
 from firmware_app.control.stream import stream
 from firmware_app.errors import DeviceError, ServiceError, UsageError
+from tests.conftest import PATIENCE
 
 
 async def ask(runtime: Path, name: str, /, **args: Json) -> object:
@@ -144,7 +145,7 @@ async def test_hanging_up_cancels_the_call(runtime: Path, server: ControlServer)
     server.handle("ask", long)
     async with aclosing(stream(runtime, "ask")) as answers:
         await anext(answers)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await cancelled.wait()
 
 
@@ -161,7 +162,7 @@ async def test_closing_ends_calls_with_a_sentence(runtime: Path) -> None:
     server.handle("ask", long)
     asked = asyncio.create_task(ask(runtime, "ask"))
     await started.wait()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await server.close()
     with pytest.raises(RemoteError, match="Echo is stopping"):
         await asked

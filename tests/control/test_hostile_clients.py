@@ -17,6 +17,7 @@ from firmware_app.control.peers import Peer, may_call
 from firmware_app.control.protocol import Json, decode_request
 from firmware_app.control.server import CLIENTS, Call, ControlServer
 from firmware_app.errors import UsageError
+from tests.conftest import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +40,7 @@ async def answer_to(server: ControlServer, sent: bytes, *, hang_up: bool = False
         writer.write(sent)
         if hang_up:
             writer.write_eof()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             line = await reader.readline()
     except OSError:
         line = b""
@@ -106,7 +107,7 @@ async def test_a_client_that_takes_nothing_in_is_dropped(
     server.handle("flood", flood)
     reader, writer = await asyncio.open_unix_connection(str(server.path), limit=1024)
     writer.write(b'{"call": "flood"}\n')
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await ended.wait()
     assert await still_serves(server)
     writer.transport.abort()
@@ -133,7 +134,7 @@ async def test_a_hundred_connections_at_once(server: ControlServer) -> None:
     for _, writer in idle:
         writer.close()
         await writer.wait_closed()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while await answer_to(server, b'{"call": "pong"}\n') == answers[0]:
             await asyncio.sleep(0.01)
     assert await still_serves(server)
@@ -156,7 +157,7 @@ async def test_many_clients_are_served_at_once(server: ControlServer) -> None:
         await writer.wait_closed()
         return line
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         lines = await asyncio.gather(*(ask() for _ in range(CLIENTS)))
     assert set(lines) == {b'{"result":"met"}\n'}
 

@@ -10,12 +10,14 @@ import pytest
 from gpiozero.pins.mock import MockFactory  # type: ignore[import-untyped, unused-ignore]
 
 from firmware_app.device.board import boards
+from firmware_app.device.button import SETTLES
 from firmware_app.device.hardware import Hardware
 from firmware_app.device.mixer import set_levels
 from firmware_app.device.patterns import LOOKS, Shape, draw
 from firmware_app.errors import DeviceError
 from firmware_app.events import Events, State, StateChanged
 from firmware_app.settings import LightSettings
+from tests.conftest import PATIENCE
 from tests.device.fakes import FakeLight
 
 FULL = LightSettings(brightness=100, night_hours="")
@@ -73,17 +75,31 @@ class Shelf:
     box: Path
     found: list[str] = field(default_factory=list)  # boards that appeared later
 
-    async def push(self, seconds: float, then: float = 0.05) -> None:
+    async def push(self) -> None:
+        self.hold()
+        await asyncio.sleep(2 * SETTLES)
+        self.let_go()
+        await asyncio.sleep(2 * SETTLES)
+
+    def hold(self) -> None:
         self.factory.pin(17).drive_low()
-        await asyncio.sleep(seconds)
+
+    def let_go(self) -> None:
         self.factory.pin(17).drive_high()
-        await asyncio.sleep(then)
+
+    async def until_obeyed(self, *orders: str) -> None:
+        await until(lambda: len(self.obeyed.done) >= len(orders))
+        assert self.obeyed.done == list(orders)
 
     async def until_shown(self, name: str) -> None:
         wanted = draw(LOOKS[name], 0.0, Shape(3))[0]  # type: ignore[index]
-        async with asyncio.timeout(2):
-            while not self.light.frames or self.light.now != wanted:
-                await asyncio.sleep(0.002)
+        await until(lambda: bool(self.light.frames) and self.light.now == wanted)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.002)
 
 
 def plug_in(box: Path) -> None:
@@ -135,18 +151,21 @@ def shelf(tmp_path: Path) -> MakeShelf:
 
 async def test_a_push_reaches_whoever_obeys_from_the_pins_own_thread(shelf: MakeShelf) -> None:
     async with shelf() as s:
-        await asyncio.to_thread(s.factory.pin(17).drive_low)
-        await asyncio.sleep(0.02)
-        assert s.obeyed.done == ["press"]
+        await asyncio.to_thread(s.hold)
+        await s.until_obeyed("press")
 
 
-async def test_two_pushes_say_dont_save_and_show_it(shelf: MakeShelf) -> None:
+async def test_two_pushes_say_dont_save_and_show_it(
+    shelf: MakeShelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("firmware_app.device.button.DOUBLE", PATIENCE)
+    monkeypatch.setattr("firmware_app.device.button.HOLD", PATIENCE)
     async with shelf() as s:
         s.events.publish(StateChanged(State.IDLE))
         await s.until_shown("idle")
-        await s.push(0.05)
-        await s.push(0.05)
-        assert s.obeyed.done == ["press", "dont save"]
+        await s.push()
+        await s.push()
+        await s.until_obeyed("press", "dont save")
         await s.until_shown("not this one")
 
 
@@ -157,11 +176,11 @@ async def test_a_long_push_shows_that_it_will_mute_and_mutes_when_let_go(
     async with shelf() as s:
         s.events.publish(StateChanged(State.IDLE))
         await s.until_shown("idle")
-        pushing = asyncio.create_task(s.push(0.3))
+        s.hold()
         await s.until_shown("holding")
-        assert s.obeyed.done == ["press", "holding"]
-        await pushing
-        assert s.obeyed.done == ["press", "holding", "mute"]
+        await s.until_obeyed("press", "holding")
+        s.let_go()
+        await s.until_obeyed("press", "holding", "mute")
         await s.until_shown("idle")  # until the microphone reports that it is closed
 
 
@@ -171,8 +190,9 @@ async def test_the_longest_push_speaks_the_pairing_code(
     monkeypatch.setattr("firmware_app.device.button.HOLD", 0.05)
     monkeypatch.setattr("firmware_app.device.button.LONG_HOLD", 0.1)
     async with shelf() as s:
-        await s.push(0.3)
-        assert s.obeyed.done == ["press", "holding", "pair"]
+        s.hold()
+        await s.until_obeyed("press", "holding", "pair")
+        s.let_go()
         assert s.hardware.lights
         assert s.hardware.lights.look == "pairing"
 

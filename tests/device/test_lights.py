@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,6 +25,7 @@ from firmware_app.events import (
     TalkerDirection,
 )
 from firmware_app.settings import LightSettings
+from tests.conftest import PATIENCE
 from tests.device.fakes import FakeLight, FakeThread
 from tests.virtual_time import now, virtual_time
 
@@ -297,18 +299,22 @@ async def test_it_goes_dark_and_lets_go_when_it_ends() -> None:
 async def test_a_driver_that_hangs_keeps_nobody_else_waiting() -> None:
     """The light's own thread blocks; the loop goes on."""
 
-    class SlowLight(FakeLight):
+    hangs, released, freed = threading.Event(), threading.Event(), list[bool]()
+
+    class FakeHangingLight(FakeLight):
         def show(self, colours: tuple[tuple[int, int, int], ...]) -> None:
-            time.sleep(0.3)
+            hangs.set()
+            freed.append(released.wait(PATIENCE))
 
     events = Events()
-    running = asyncio.create_task(Lights(SlowLight().open, RING, events, FULL).run())
-    longest = 0.0
+    running = asyncio.create_task(Lights(FakeHangingLight().open, RING, events, FULL).run())
+    async with asyncio.timeout(PATIENCE):
+        while not hangs.is_set():
+            await asyncio.sleep(0.005)
     for _ in range(20):
-        before = time.monotonic()
         events.publish(StateChanged(State.THINKING))
         await asyncio.sleep(0.005)
-        longest = max(longest, time.monotonic() - before)
+    released.set()  # which a loop that hung with it would never have come to
     running.cancel()
     await asyncio.wait([running])
-    assert longest < 0.2
+    assert all(freed)

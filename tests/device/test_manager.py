@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from firmware_app.device.manager import ServiceManager
+from tests.conftest import PATIENCE
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ async def test_the_watchdog_is_fed_only_while_echo_is_alive(fake_manager: socket
             return False
 
     feeding = asyncio.create_task(ServiceManager(environ).feed(alive))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await asked.wait()
     feeding.cancel()
     fake_manager.setblocking(False)

@@ -1,4 +1,5 @@
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ import pytest
 
 from firmware_app.audio.array import Array
 from firmware_app.audio.simulated import ListSink
+from firmware_app.dialogue import keeping
 from firmware_app.dialogue.dialogue import Dialogue
 from firmware_app.dialogue.ear import Ear
 from firmware_app.dialogue.keeping import Keeper
@@ -23,9 +25,11 @@ from firmware_app.skills.building import load as load_language
 from firmware_app.skills.local_time import LocalTime
 from firmware_app.skills.registry import Skills
 from firmware_app.traces import Traces
+from tests.conftest import PATIENCE
 from tests.dialogue.scripted import (
     STOP_MARK,
     WAKE_MARK,
+    WORD,
     LevelActivity,
     ScriptedModel,
     ScriptedRecogniser,
@@ -37,6 +41,23 @@ from tests.dialogue.scripted import (
 )
 
 E_ = TypeVar("E_", bound=Event)
+TICK = 0.005  # seconds
+
+
+class LoopClock:
+    """Seconds that the loop had to itself: while it is held up, no word is said meanwhile."""
+
+    def __init__(self) -> None:
+        self._now = time.monotonic()
+
+    def __call__(self) -> float:
+        return self._now
+
+    async def run(self) -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(TICK)
+            self._now += min(time.monotonic() - before, 1.2 * TICK)
 
 
 @dataclass
@@ -84,7 +105,7 @@ class Room:
 
     async def until(self, kind: type[E_], count: int = 1) -> E_:
         """The count-th event of this kind, as soon as it has come."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while len(found := self.all(kind)) < count:
                 await asyncio.sleep(0.002)
         return found[count - 1]
@@ -94,12 +115,27 @@ class Room:
         return " ".join([clause async for clause in self.dialogue.ask(text)])
 
     async def until_rest(self) -> None:
-        async with asyncio.timeout(5):
-            while self.dialogue.busy:
+        await self.until_true(lambda: not self.dialogue.busy)
+
+    async def until_it_listens(self) -> None:
+        await self.until_true(lambda: self.rests_in(State.LISTENING))
+
+    async def until_heard(self, words: int) -> None:
+        """So many words have left the loudspeaker."""
+        await self.until_true(lambda: self.words_heard >= words)
+
+    async def until_true(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not condition():
                 await asyncio.sleep(0.002)
 
     def all(self, kind: type[E_]) -> list[E_]:
         return [event for event in self.seen if isinstance(event, kind)]
+
+    @property
+    def words_heard(self) -> float:
+        """Of those that the tone voice said."""
+        return self.sink.heard / WORD
 
     def rests_in(self, state: State) -> bool:
         return self.dialogue.state is state
@@ -131,17 +167,23 @@ class Kept:
         return [(entry.number, entry.text) for entry in await self.entries(which)]
 
     async def written(self) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while self.store.waiting:
                 await asyncio.sleep(0.002)
         await self.store.erased()
         await asyncio.sleep(0.01)
 
+    async def until_it_ends(self) -> None:
+        """The newest conversation."""
+        async with asyncio.timeout(PATIENCE):
+            while (await self.conversations())[0].state != "ended":
+                await asyncio.sleep(0.01)
+
     def says(self, status: Saved) -> bool:
         return self.keeper.status is status
 
     async def until_it_says(self, status: Saved) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not self.says(status):
                 await asyncio.sleep(0.01)
 
@@ -155,8 +197,9 @@ Keep: TypeAlias = Callable[..., AbstractAsyncContextManager[Kept]]
 
 
 @pytest.fixture
-def keep(tmp_path: Path) -> Keep:
+def keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Keep:
     """keep(settings=…) makes a Kept for the length of a block."""
+    monkeypatch.setattr(keeping, "CARD_SECONDS", PATIENCE)  # the card of a busy machine
 
     @asynccontextmanager
     async def make(
@@ -234,12 +277,14 @@ def room() -> MakeRoom:
             stop_word,
         )
         events = events or Events()
-        traces, sink = Traces(), ListSink(paced=True)
+        clock = LoopClock()
+        traces, sink = Traces(), ListSink(paced=True, clock=clock)
         ear = Ear(engines.wake, engines.activity)
         keeper = keeper or Keeper(settings)
         skills = skills or Skills(load_language("en"), (), LocalTime())
         dialogue = Dialogue(settings, engines, ear, sink, keeper, events, traces, skills, array)
         seen: list[Event] = []
+        ticking = asyncio.create_task(clock.run())
         watching = asyncio.create_task(_watch(events, seen))
         running = asyncio.create_task(dialogue.run())
         made = Room(dialogue, ear, sink, model, engines, traces, running, seen)
@@ -252,6 +297,8 @@ def room() -> MakeRoom:
             await asyncio.wait([running, watching])
             await ear.close()
             await sink.close()
+            ticking.cancel()
+            await asyncio.wait([ticking])
             if not running.cancelled():
                 running.result()
 

@@ -22,6 +22,7 @@ from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples, dbfs
 WAKE_MARK = 32_001  # the sample value by which a scripted wake word is heard
 STOP_MARK = 32_003  # the same for the word that stops Echo, anywhere in a burst
 LOUD_DBFS = -50.0
+WORD = SAMPLE_RATE // 10  # samples that the tone voice takes for one
 
 
 class ScriptedWakeWord:
@@ -166,7 +167,7 @@ class ToneVoice:
         self.usage = Usage()
 
     async def say(self, text: str) -> AsyncGenerator[Samples, None]:
-        count = len(text.split()) * SAMPLE_RATE // 10
+        count = len(text.split()) * WORD
         self.usage.audio_seconds += count / SAMPLE_RATE
         await asyncio.sleep(0)
         yield (np.sin(np.arange(count) * 440 * 2 * np.pi / SAMPLE_RATE) * 8000).astype(np.int16)

@@ -8,6 +8,7 @@ from firmware_app.errors import EchoError
 from firmware_app.events import CarriedOn, QuestionAsked, ReplyClause, ReplyEnded, Saved, Status
 from firmware_app.history.records import ConversationKind, NewConversation, NewEntry, title_of
 from firmware_app.history.store import CARRIED_ON, Store
+from tests.conftest import PATIENCE
 from tests.dialogue.conftest import Keep, MakeRoom, Room
 from tests.dialogue.scripted import ScriptedModel
 from tests.dialogue.test_keeping import SHORT_LIVED
@@ -94,7 +95,7 @@ async def test_a_window_in_which_nobody_speaks_gives_way(room: MakeRoom, keep: K
         uuid = await talk_of_last_week(k.store)
         await r.ask()
         await r.until(ReplyEnded)
-        async with asyncio.timeout(2):  # no sound comes, so the window would stay open for ever
+        async with asyncio.timeout(PATIENCE):  # no sound comes: the window would stay open
             await r.dialogue.carry_on(uuid)
         assert k.keeper.conversation.uuid == uuid
 
@@ -191,8 +192,7 @@ async def test_one_that_waits_when_echo_stops_is_refused(room: MakeRoom, keep: K
 async def test_it_ends_again_when_nothing_more_is_said(room: MakeRoom, keep: Keep) -> None:
     async with keep(SHORT_LIVED) as k, room(keeper=k.keeper) as r:
         await r.dialogue.carry_on(await talk_of_last_week(k.store))
-        await asyncio.sleep(0.4)
-        await k.written()
+        await k.until_it_ends()
         assert [talk.state for talk in await k.conversations()] == ["ended"]
         await r.typed("One?")
         assert await k.texts() == [(1, "One?"), (2, "Yes.")]

@@ -1,7 +1,5 @@
 """Follow-ups need no wake word, but a television must not talk to Echo all evening."""
 
-import asyncio
-
 from firmware_app.dialogue.follow_up import echoes
 from firmware_app.events import ReplyEnded, State, TurnDropped, TurnTraced
 from firmware_app.traces import Outcome
@@ -11,9 +9,7 @@ from tests.dialogue.scripted import ScriptedModel
 
 async def follow_up(r: Room, level: float = 0.2) -> None:
     """Speak into the open window."""
-    async with asyncio.timeout(5):
-        while not (r.dialogue.busy and r.dialogue.expects_speech):
-            await asyncio.sleep(0.002)
+    await r.until_true(lambda: r.dialogue.busy and r.dialogue.expects_speech)
     await r.silence(200)
     await r.say(level=level)
     await r.silence()
@@ -32,8 +28,7 @@ async def test_the_window_closes_when_nobody_speaks(room: MakeRoom) -> None:
     async with room(follow_up=True) as r:
         await r.ask()
         await r.until(ReplyEnded)
-        await asyncio.sleep(0.25)
-        assert r.rests_in(State.LISTENING)
+        await r.until_it_listens()
         await r.silence(6500)
         await r.until_rest()
         assert r.rests_in(State.IDLE)

@@ -21,6 +21,7 @@ from firmware_app.events import (
     TurnTraced,
 )
 from firmware_app.settings import DialogueSettings, Settings
+from tests.conftest import PATIENCE
 from tests.dialogue.conftest import Keep, MakeRoom, Room
 from tests.dialogue.scripted import ScriptedModel
 
@@ -103,12 +104,12 @@ async def test_a_reply_that_is_stopped_is_saved_as_far_as_it_sounded(
     async with keep() as k, room(keeper=k.keeper, model=ScriptedModel([LONG])) as r:
         await r.ask()
         await r.until(ReplyClause)
-        await asyncio.sleep(0.25)
+        await r.until_heard(2)
         r.dialogue.stop()
         ended = await r.until(ReplyEnded)
         answer = (await k.entries())[-1]
         assert (answer.text, answer.status) == (ended.text, Status.INTERRUPTED)
-        assert 1 <= len(answer.text.split()) <= 5
+        assert 1 <= len(answer.text.split()) <= r.words_heard + 1
 
 
 async def test_a_reply_that_fails_partway_is_saved_without_the_apology(
@@ -161,7 +162,7 @@ async def test_echo_hearing_itself_is_not_written(room: MakeRoom, keep: Keep) ->
     ):
         await r.ask()
         await r.until(ReplyEnded)
-        await asyncio.sleep(0.3)
+        await r.until_it_listens()
         await r.say()
         await r.silence(7000)
         await r.until(TurnDropped)
@@ -183,8 +184,7 @@ async def test_a_question_that_was_taken_back_is_not_written(room: MakeRoom, kee
 async def test_a_conversation_ends_when_nothing_more_is_said(room: MakeRoom, keep: Keep) -> None:
     async with keep(SHORT_LIVED) as k, room(keeper=k.keeper) as r:
         await r.typed("One?")
-        await asyncio.sleep(0.4)
-        await k.written()
+        await k.until_it_ends()
         assert [talk.state for talk in await k.conversations()] == ["ended"]
         await r.typed("Two?")
         assert await k.texts() == [(1, "Two?"), (2, "Yes.")]
@@ -466,7 +466,7 @@ async def test_a_conversation_deleted_while_it_is_spoken_is_not_made_again(
     async with keep() as k, room(keeper=k.keeper, model=ScriptedModel([LONG, "Yes."])) as r:
         await r.ask()
         await r.until(ReplyClause)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while not (talks := await k.conversations()):
                 await asyncio.sleep(0.002)
         await k.store.delete(None, talks[0].uuid)
@@ -533,7 +533,7 @@ async def answer_echo(r: Room) -> None:
 
 
 async def until_it_listens(r: Room) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while r.dialogue.state is not State.LISTENING:
             await asyncio.sleep(0.002)
 

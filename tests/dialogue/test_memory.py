@@ -17,6 +17,7 @@ from firmware_app.events import Events, Status
 from firmware_app.settings import ModelSettings, Settings
 from firmware_app.skills.building import World, build, load
 from firmware_app.skills.local_time import LocalTime
+from tests.conftest import PATIENCE
 from tests.dialogue.conftest import Keep, Kept, MakeRoom, Room, keep, room
 from tests.dialogue.scripted import ScriptedModel
 
@@ -79,7 +80,7 @@ def filler(count: int) -> list[tuple[str, str]]:
 
 async def summed_up(r: Room) -> Conversation:
     conversation = r.dialogue.conversation_of("home")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not conversation.summary.text:
             await asyncio.sleep(0.005)
     return conversation
@@ -165,14 +166,14 @@ async def test_a_summary_is_given_up_at_once_when_somebody_talks(room: MakeRoom,
             conversation.add("assistant", answer)
         conversation.begun = True
         r.dialogue.close_ears("", closed=False)  # it rests
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await model.summing_up.wait()
         assert keeper.conversation.summary == Summary()
         if by == "wake word":
             await r.call()
         else:
             await r.typed("Are you there?")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await model.given_up.wait()
         assert not conversation.summary.text
 
@@ -200,7 +201,7 @@ async def test_deleting_what_a_summary_covers_drops_it(room: MakeRoom, keep: Kee
         conversation = await summed_up(r)
         assert (await stored(kept)).text
         await kept.store.delete_entries("home", conversation.uuid, frozenset({5, 6}))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while conversation.summary.text:
                 await asyncio.sleep(0.005)
         assert await stored(kept) == Summary()
@@ -214,7 +215,7 @@ async def test_a_summary_of_what_was_deleted_meanwhile_is_thrown_away(room: Make
             conversation.add("user", question)
             conversation.add("assistant", answer)
         r.dialogue.close_ears("", closed=False)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await model.summing_up.wait()
         conversation.forget({3, 4})
         await asyncio.sleep(0.4)
@@ -325,7 +326,7 @@ async def test_a_talk_that_is_continued_is_read_while_continuing_is_still_heard(
 async def _until_read(r: Room, model: SummingModel) -> AsyncGenerator[str, None]:
     """The clauses of the answer to "yes", until the model has read the old conversation."""
     typed = r.dialogue.accept("yes", r.dialogue.conversation_of("home"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         if clause := await typed.clauses.get():
             yield clause
         while not any(

@@ -16,35 +16,28 @@ from firmware_app.events import (
     StateChanged,
     Status,
 )
+from tests.conftest import PATIENCE
 from tests.dialogue.scripted import ScriptedModel
-from tests.dialogue.talking import LONG, MakeTalk, Talking, talking
+from tests.dialogue.talking import LONG, MakeTalk, talking
 
 __all__ = ["talking"]
-
-
-async def until_it_listens(t: Talking) -> None:
-    async with asyncio.timeout(5):
-        while not t.room.rests_in(State.LISTENING):
-            await asyncio.sleep(0.002)
 
 
 async def test_mute_closes_the_microphone_and_unmute_opens_it(talking: MakeTalk) -> None:
     async with talking() as t:
         await t.talk.set_muted(True)
-        await asyncio.sleep(0.01)
+        await t.room.until_true(lambda: t.talk.situation.microphone_closed)
         situation = t.talk.situation
         assert (situation.state, situation.muted) == (State.MUTED, True)
-        assert situation.microphone_closed
         await t.talk.set_muted(False)
-        await asyncio.sleep(0.01)
-        assert t.room.rests_in(State.IDLE)
+        await t.room.until_true(lambda: t.room.rests_in(State.IDLE))
         assert t.microphone.orders == [False, True]
 
 
 async def test_a_turn_that_listens_is_cancelled(talking: MakeTalk) -> None:
     async with talking() as t:
         await t.room.call()
-        await until_it_listens(t)
+        await t.room.until_it_listens()
         await t.talk.set_muted(True)
         await t.room.until_rest()
         assert t.room.rests_in(State.MUTED)
@@ -139,7 +132,7 @@ async def test_a_microphone_that_is_lost_while_muted_is_told_of_afterwards(
 ) -> None:
     async with talking() as t:
         await t.talk.set_muted(True)
-        await asyncio.sleep(0.01)
+        await t.room.until_true(lambda: t.talk.situation.microphone_closed)
         t.microphone.prompt = False
         await t.talk.set_muted(False)
         t.talk.on_microphone(ready=False, text="It was unplugged.", closed=False)
@@ -153,7 +146,7 @@ async def test_a_microphone_that_is_lost_while_muted_is_told_of_afterwards(
 async def test_a_press_listens_and_another_stops_what_is_said(talking: MakeTalk) -> None:
     async with talking(model=ScriptedModel([LONG])) as t:
         t.talk.press()
-        await until_it_listens(t)
+        await t.room.until_it_listens()
         await t.room.say()
         await t.room.silence()
         await t.room.until(ReplyClause)
@@ -166,11 +159,10 @@ async def test_a_press_listens_and_another_stops_what_is_said(talking: MakeTalk)
 async def test_a_press_while_muted_opens_nothing_and_shows_the_mute(talking: MakeTalk) -> None:
     async with talking() as t:
         t.talk.toggle_mute()
-        await asyncio.sleep(0.01)
-        told = len(t.room.all(MuteChanged))
+        await t.room.until(MuteChanged, 2)  # it is wanted, and it is done
         t.talk.press()
-        await asyncio.sleep(0.01)
-        assert t.room.all(MuteChanged)[told:] == [MuteChanged(muted=True, closed=True)]
+        await t.room.until(MuteChanged, 3)
+        assert t.room.all(MuteChanged)[2:] == [MuteChanged(muted=True, closed=True)]
         assert t.room.rests_in(State.MUTED)
         assert not t.room.dialogue.busy
 
@@ -190,12 +182,11 @@ async def test_held_the_button_undoes_its_press_and_mutes(talking: MakeTalk) -> 
         t.talk.cancel_listening()  # at once, or
         await t.room.until_rest()
         t.talk.press()
-        await until_it_listens(t)
+        await t.room.until_it_listens()
         t.talk.cancel_listening()  # after two seconds
         await t.room.until_rest()
         t.talk.toggle_mute()
-        await asyncio.sleep(0.01)
-        assert t.room.rests_in(State.MUTED)
+        await t.room.until_true(lambda: t.room.rests_in(State.MUTED))
 
 
 async def test_pressed_twice_it_listens_and_saves_nothing(talking: MakeTalk) -> None:
@@ -203,7 +194,7 @@ async def test_pressed_twice_it_listens_and_saves_nothing(talking: MakeTalk) -> 
         t.talk.press()
         await asyncio.sleep(0.05)
         t.talk.dont_save()
-        await until_it_listens(t)
+        await t.room.until_it_listens()
         assert t.talk.situation.saved is Saved.NOT_SAVED
         await t.room.say()
         await t.room.silence()
@@ -254,11 +245,9 @@ async def test_an_announcement_waits_for_the_reply_and_is_never_an_entry(
 async def test_whoever_speaks_cuts_an_announcement_short(talking: MakeTalk) -> None:
     async with talking() as t:
         announced = asyncio.create_task(t.talk.announce(LONG * 5))
-        async with asyncio.timeout(5):
-            while not t.room.rests_in(State.SPEAKING):
-                await asyncio.sleep(0.01)
+        await t.room.until_true(lambda: t.room.rests_in(State.SPEAKING))
         await t.room.ask()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(PATIENCE):
             await announced
         await t.room.until(ReplyEnded)
         assert t.room.answers == ["Yes."]

@@ -212,7 +212,7 @@ def test_other_languages_get_their_own_number_words(language: str, written: str,
 def test_a_clause_costs_next_to_nothing() -> None:
     clause = "On July 4, 1976 at 7:05 pm it was 25°C, and 1,234 people paid $5.20 each."
     spoken(clause, "en")
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(100):
         spoken(clause, "en")
-    assert (time.perf_counter() - began) / 100 < 0.02  # meant to be below 1 ms on a quiet machine
+    assert (time.process_time() - began) / 100 < 0.02  # meant to be below 1 ms on a quiet machine

@@ -9,6 +9,7 @@ from firmware_app.dialogue.bursts import Bursts
 from firmware_app.errors import EngineError
 from firmware_app.events import ReplyClause, ReplyEnded, State, StateChanged, Status, WakeWordHeard
 from firmware_app.frames import BLOCK, Frame, Samples
+from tests.conftest import PATIENCE
 from tests.dialogue.conftest import MakeRoom
 from tests.dialogue.scripted import ScriptedModel, ScriptedStopWord, tone
 
@@ -70,7 +71,7 @@ async def test_it_ends_what_rings_also_between_two_rings(room: MakeRoom) -> None
         await r.until_rest()
         await r.silence(100)
         await r.say_stop()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await stopped.wait()
 
 

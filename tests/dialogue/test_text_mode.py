@@ -68,7 +68,7 @@ async def test_the_light_shows_mute_only_once_the_device_reports_it(talking: Mak
         assert t.room.rests_in(State.MUTED)  # it is closed still
         t.microphone.report()
         assert t.room.rests_in(State.IDLE)
-        await asyncio.sleep(0.01)
+        await t.room.until(MuteChanged, 4)
         assert [event.closed for event in t.room.all(MuteChanged)] == [False, True, True, False]
         assert [event.mode for event in t.room.all(ModeChanged)] == [Mode.TEXT, Mode.VOICE]
 
@@ -140,9 +140,7 @@ async def test_a_window_for_a_follow_up_closes(talking: MakeTalk) -> None:
     async with talking(follow_up=True) as t:
         await t.room.ask()
         await t.room.until(ReplyEnded)
-        async with asyncio.timeout(5):
-            while not t.room.rests_in(State.LISTENING):
-                await asyncio.sleep(0.01)
+        await t.room.until_it_listens()
         await t.talk.set_mode(Mode.TEXT)
         await t.room.until_rest()
         assert t.room.rests_in(State.MUTED)

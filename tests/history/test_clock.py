@@ -14,9 +14,9 @@ def test_a_machine_with_a_clock_of_its_own_is_trusted(monkeypatch: pytest.Monkey
 
     moment = SystemClock().now()
 
-    assert moment.created == pytest.approx(time.time(), abs=5)
+    assert moment.created == pytest.approx(time.time(), abs=60)
     assert moment.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    assert moment.monotonic == pytest.approx(time.clock_gettime(time.CLOCK_BOOTTIME), abs=5)
+    assert moment.monotonic == pytest.approx(time.clock_gettime(time.CLOCK_BOOTTIME), abs=60)
 
 
 def test_a_board_without_one_is_trusted_once_its_time_was_set(

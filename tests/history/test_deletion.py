@@ -14,6 +14,7 @@ from firmware_app.history.faults import NoConversationError, ParentGoneError
 from firmware_app.history.records import Image, NewConversation, NewEntry
 from firmware_app.history.store import Forgotten, Store
 from firmware_app.history.writer import Work
+from tests.conftest import PATIENCE
 from tests.history.conftest import Events, FakeClock, Open, add, bytes_in, say, texts
 
 WORDS = [f"word{n:04d}" for n in range(600)]
@@ -305,12 +306,12 @@ async def test_erasing_waits_for_a_reader_and_writes_go_on_meanwhile(
 
     await store.delete("ann", uuid)
     erased = asyncio.ensure_future(store.erased())
-    await asyncio.wait_for(store.end(say(store, "still writing", "yes")), 5)
+    await asyncio.wait_for(store.end(say(store, "still writing", "yes")), PATIENCE)
     await asyncio.sleep(0.3)
     assert not erased.done()
     reading.close(True)
 
-    assert await asyncio.wait_for(erased, 10)
+    assert await asyncio.wait_for(erased, PATIENCE)
     reader.close()
     assert b"unmistakable" not in bytes_in(tmp_path)
 

@@ -16,11 +16,12 @@ from firmware_app.history import writer
 from firmware_app.history.faults import NotSavedError, ParentGoneError
 from firmware_app.history.records import NewConversation, NewEntry
 from firmware_app.history.store import SavingChanged, SetAside, Store
+from tests.conftest import PATIENCE
 from tests.history.cards import fake_card
 from tests.history.conftest import Events, FakeClock, Open, add, say, texts
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.01)
@@ -173,22 +174,20 @@ async def test_a_stalled_card_never_stalls_the_loop_and_is_told(
         uuid = say(store, "one", "two")
         await store.set_usage(uuid, {})
         card.sync_seconds = 2.0
-        lags = []
         number = 3
         until_then = time.monotonic() + 1.5
-        while (now := time.monotonic()) < until_then:
+        while time.monotonic() < until_then:
             add(store, uuid, number, "said meanwhile")
             number += 1
             await asyncio.sleep(0.01)
-            lags.append(time.monotonic() - now - 0.01)
-        assert not store.saving
+        assert number > 8  # a loop that stalls with the card has one turn or two
+        await until(lambda: not store.saving)
         assert store.reason == "the card does not answer"
         card.sync_seconds = 0.0
         await add(store, uuid, number, "last")
         assert store.saving
         assert [n for n, _ in await texts(store, uuid)] == list(range(1, number + 1))
         await store.close()
-    assert max(lags) < 1.0  # of a stall of 2 s; the figure is the benchmark's
 
 
 async def test_stopping_does_not_wait_for_ever(history: Path) -> None:
@@ -198,11 +197,9 @@ async def test_stopping_does_not_wait_for_ever(history: Path) -> None:
         await store.set_usage(uuid, {})
         card.broken = True
         lost = add(store, uuid, 3, "never")
-        began = time.monotonic()
 
-        assert await store.close(0.5) == 1
+        assert await asyncio.wait_for(store.close(0.5), PATIENCE) == 1
 
-        assert time.monotonic() - began < 5
         with pytest.raises(NotSavedError):
             await lost
         card.broken = False

@@ -45,7 +45,7 @@ class FakeBox:
             },
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
 

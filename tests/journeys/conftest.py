@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,10 +23,12 @@ from firmware_app.audio.room import RoomSource, ScriptedSource
 from firmware_app.audio.simulated import ListSink
 from firmware_app.audio.wav import read_wav
 from firmware_app.cli.session import Patience
+from firmware_app.control.client import call
 from firmware_app.dialogue.keeping import Keeper
 from firmware_app.engines import Engines, Voice
 from firmware_app.engines.loading import load_engines
 from firmware_app.engines.whisper import WhisperRecogniser
+from firmware_app.errors import EchoError
 from firmware_app.events import Event, Events, QuestionAsked, ReplyClause, ReplyEnded
 from firmware_app.frames import SAMPLE_RATE, Samples
 from firmware_app.settings import Settings
@@ -35,6 +38,8 @@ from tests.alsa_fixture import AlsaDevices, FifoMicrophone, FileLoudspeaker
 RECORDINGS = Path(__file__).resolve().parents[2] / "recordings"
 QUESTION = RECORDINGS / "demo" / "question.wav"
 FOLLOW_UP = RECORDINGS / "demo" / "follow_up.wav"
+START_SECONDS = 180  # for a busy machine to load the engines
+STOP_SECONDS = 15  # TimeoutStopSec of systemd/hey-echo.service
 WAKE_WORD = int(1.2 * SAMPLE_RATE)  # samples of the question that hold "Hey Echo" alone
 COMMAND = [sys.executable, "-m", "firmware_app"]
 
@@ -66,7 +71,7 @@ class Story:
     def answers(self) -> list[str]:
         return [event.text for event in self.all(ReplyEnded)]
 
-    async def until(self, kind: type[E_], count: int = 1, seconds: float = 60) -> E_:
+    async def until(self, kind: type[E_], count: int = 1, seconds: float = 120) -> E_:
         async with asyncio.timeout(seconds):
             while len(found := self.all(kind)) < count:
                 await asyncio.sleep(0.02)
@@ -96,7 +101,10 @@ Tell: TypeAlias = Callable[..., AbstractAsyncContextManager[Story]]
 
 @pytest.fixture
 def tell(models: Path) -> Tell:
-    """tell(recordings, …) plays them in a room where Echo listens and hears itself."""
+    """tell(recordings, …) plays them in a room where Echo listens and hears itself.
+
+    when: tells by the loudspeaker whether the next may begin; else it is when Echo expects it.
+    """
 
     @asynccontextmanager
     async def telling(
@@ -105,14 +113,16 @@ def tell(models: Path) -> Tell:
         settings: Settings | None = None,
         keeper: Keeper | None = None,
         echo_db: float = -12.0,
+        when: Callable[[ListSink], bool] | None = None,
     ) -> AsyncIterator[Story]:
         settings = settings or Settings()
         engines = await load_engines(settings)
         events = Events()
         sink = ListSink(paced=True)
         patience = Patience(sink)
+        may_speak = partial(when, sink) if when else patience.is_over
         source: Source = RoomSource(
-            ScriptedSource(said, patience.is_over, lead=1.0), sink, echo_db=echo_db
+            ScriptedSource(said, may_speak, lead=1.0), sink, echo_db=echo_db
         )
         try:
             await engines.model.ready()
@@ -162,9 +172,9 @@ class Service:
             )
 
     def end(self) -> None:
-        """In good order."""
+        """In good order, and before systemd would kill it."""
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(15) == 0, self.log.read_text()
+        assert self.process.wait(STOP_SECONDS) == 0, self.log.read_text()
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -172,7 +182,7 @@ class Service:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=120,
             check=False,
         )
 
@@ -181,12 +191,27 @@ class Service:
         found: dict[str, Any] = json.loads(answer.stdout) if answer.returncode == 0 else {}
         return found
 
-    def until(self, state: str, seconds: float = 60) -> None:
-        give_up = time.monotonic() + seconds
-        while (found := self.status().get("state")) != state:
+    @property
+    def runtime(self) -> Path:
+        return Path(self.environment["HEY_ECHO_PATHS_RUNTIME"])
+
+    @property
+    def state(self) -> str:
+        """Asked for directly: a command takes longer to start than some states last."""
+        try:
+            return str(call(self.runtime, "status")["state"])
+        except EchoError:
+            return "not there"
+
+    def until(self, state: str) -> None:
+        self.until_true(lambda: self.state == state)
+
+    def until_true(self, condition: Callable[[], bool]) -> None:
+        give_up = time.monotonic() + START_SECONDS
+        while not condition():
             assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < give_up, f"{found} instead of {state}: {self.log.read_text()}"
-            time.sleep(0.2)
+            assert time.monotonic() < give_up, f"{self.state}: {self.log.read_text()}"
+            time.sleep(0.1)
 
     def played(self) -> Samples:
         """What the loudspeaker played, at 16 kHz."""

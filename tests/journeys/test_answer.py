@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from firmware_app.audio.chimes import chime
+from firmware_app.audio.simulated import ListSink
 from firmware_app.dialogue.likeness import plain
 from firmware_app.events import (
     Notice,
@@ -21,12 +22,15 @@ from firmware_app.events import (
     TurnTraced,
     WakeWordHeard,
 )
-from firmware_app.frames import SAMPLE_RATE, Samples
+from firmware_app.frames import BLOCK, SAMPLE_RATE, Samples
 from firmware_app.settings import Settings, VoiceSettings
 from firmware_app.traces import Outcome, Stage
+from tests.conftest import PATIENCE
 from tests.journeys.conftest import FOLLOW_UP, QUESTION, Tell, wake_word
 
 pytestmark = pytest.mark.journey
+
+ROOM = np.zeros(60 * SAMPLE_RATE, np.int16)  # in which nobody says anything
 
 
 async def test_a_question_and_its_follow_up_are_answered_and_echo_ignores_itself(
@@ -34,10 +38,8 @@ async def test_a_question_and_its_follow_up_are_answered_and_echo_ignores_itself
 ) -> None:
     async with tell([QUESTION, FOLLOW_UP]) as story:
         await story.heard_out()
-        assert [plain(text) for text in story.questions] == [
-            "what is the capital of japan",
-            "and what is the capital of germany",
-        ]
+        for heard, country in zip(story.questions, ("japan", "germany"), strict=True):
+            assert f"what is the capital of {country}" in plain(heard)
         assert len(story.all(WakeWordHeard)) == 1
         assert len(story.answers) == 2
         assert "Tokyo" in story.answers[0]
@@ -73,8 +75,14 @@ async def test_a_cough_and_a_hum_after_the_wake_word_are_no_question(tell: Tell)
         assert chimes_at_most(story.sink.samples)
 
 
+def speaks(sink: ListSink) -> bool:
+    """Whether a good part of a reply has been heard."""
+    return sink.heard > SAMPLE_RATE // 2
+
+
 async def test_the_wake_word_over_a_reply_stops_it(tell: Tell) -> None:
-    async with tell([QUESTION], echo_db=-12.0) as story:
+    said = [np.zeros(BLOCK, np.int16), QUESTION, ROOM]
+    async with tell(said, echo_db=-12.0, when=speaks) as story:
         async for _ in story.echo.dialogue.ask("Tell me about the city of Paris."):
             break
         await story.until(WakeWordHeard)
@@ -112,10 +120,12 @@ async def test_words_are_never_logged(tell: Tell, caplog: pytest.LogCaptureFixtu
 
 
 async def test_stop_silences_a_reply_within_a_tenth_of_a_second(tell: Tell) -> None:
-    async with tell([np.zeros(SAMPLE_RATE * 20, np.int16)]) as story:
+    async with tell([ROOM]) as story:
         asking = asyncio.create_task(anext(story.echo.dialogue.ask("Tell me about Paris.")))
         await story.until(ReplyClause)
-        await asyncio.sleep(0.5)
+        async with asyncio.timeout(PATIENCE):
+            while not speaks(story.sink):
+                await asyncio.sleep(0.02)
         story.echo.dialogue.stop()
         await asyncio.sleep(0.1)
         played = len(np.trim_zeros(story.sink.samples, "b"))

@@ -27,6 +27,7 @@ from firmware_app.frames import Frame
 from firmware_app.settings import Settings
 from firmware_app.traces import Traces
 from tests.alsa_fixture import AlsaDevices
+from tests.conftest import PATIENCE
 from tests.dialogue.scripted import (
     WAKE_MARK,
     LevelActivity,
@@ -37,7 +38,6 @@ from tests.dialogue.scripted import (
     tone,
 )
 
-PATIENCE = 20.0  # seconds
 DEAF = (State.RECONNECTING, State.ERROR)
 LONG = "one two three four five six seven eight nine ten"
 
@@ -97,8 +97,9 @@ async def test_devices_are_lost_and_found_while_a_conversation_goes_on(
         for number in range(1, rounds + 1):
             # The loudspeaker goes in the middle of an answer, which is over in its time all the
             # same, and so is one that nobody hears.
+            before = mouth.bytes
             asking = asyncio.create_task(_ask(at_work.dialogue))
-            await asyncio.sleep(0.4)
+            await until(lambda: mouth.bytes > before)  # noqa: B023
             mouth.unplug()
             assert await asyncio.wait_for(asking, PATIENCE) == LONG
             await until(lost("loudspeaker"))
@@ -108,7 +109,7 @@ async def test_devices_are_lost_and_found_while_a_conversation_goes_on(
             taken = mouth.bytes
             # The microphone goes in the middle of a sentence, which is dropped.
             ear.say(tone(400, mark=WAKE_MARK))
-            ear.say(tone(3000))
+            ear.say(tone(8000))  # longer than it takes to notice that Echo listens
             await until(lambda: at_work.dialogue.state is State.LISTENING)
             ear.unplug()
             await until(lost("microphone"))

@@ -123,7 +123,10 @@ def test_names_that_lead_elsewhere_are_refused(pack: Pack, name: str, tmp_path: 
         max_size=4,
     )
 )
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_no_name_whatever_leaves_the_folder(
     names: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -42,6 +42,7 @@ class Box:
             "HEY_ECHO_CONFIG": str(folder / "config.toml"),
             "HEY_ECHO_PATHS_MODELS": str(self.place),
             "HEY_ECHO_PATHS_STATE": str(folder / "state"),
+            "PYTHONUNBUFFERED": "1",
         }
         self._command = [sys.executable, "-m", "firmware_app", "models", "install"]
         self._command += ["--kind", "recogniser", "--engine", "vosk"]
@@ -60,7 +61,7 @@ class Box:
 
     def run(self) -> None:
         process = self.start()
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=240)
         assert process.returncode == 0, said
 
     def whole_or_absent(self) -> bool:
@@ -109,7 +110,7 @@ def test_stopped_politely_it_keeps_what_came(box: Box, number: signal.Signals) -
         time.sleep(0.01)
         assert process.poll() is None
     process.send_signal(number)
-    said, _ = process.communicate(timeout=20)
+    said, _ = process.communicate(timeout=240)
     assert process.returncode != 0
     assert "Traceback" not in said
     assert not box.whole_or_absent()
@@ -119,17 +120,24 @@ def test_stopped_politely_it_keeps_what_came(box: Box, number: signal.Signals) -
 
 
 def test_two_at_once_wait_for_each_other(box: Box) -> None:
-    first, second = box.start("one"), box.start("two")
-    said = [process.communicate(timeout=60)[0] for process in (first, second)]
+    box.server.pause = 2.0
+    first = box.start("one")
+    while not box.server.sent:
+        time.sleep(0.01)
+        assert first.poll() is None
+    second = box.start("two")
+    assert second.stdout
+    assert any("waiting for process" in line for line in second.stdout)
+    box.server.pause = 0.0
+    said = [process.communicate(timeout=240)[0] for process in (first, second)]
     assert [first.returncode, second.returncode] == [0, 0], said
-    assert any("waiting for process" in each for each in said)
     for name in ("one", "two"):
         verify(name, box.settings)
 
 
 def test_of_two_that_want_the_same_the_second_is_told(box: Box) -> None:
     first, second = box.start(), box.start()
-    said = [process.communicate(timeout=60)[0] for process in (first, second)]
+    said = [process.communicate(timeout=240)[0] for process in (first, second)]
     assert sorted([first.returncode, second.returncode]) == [0, 2], said
     assert any("There is a model m already" in each for each in said)
     assert box.whole_or_absent()
