@@ -57,8 +57,15 @@ class Phone:
             self.complaints.append(message.text)
 
     async def open(self, place: str = "") -> None:
-        """A view: "", history, settings, chat/UUID."""
-        await self.page.goto(f"{self.url}/#/{place}")
+        """A view: "", history, settings, chat/UUID. It has taken the place of the one before."""
+        url = f"{self.url}/#/{place}"
+        if self.page.url != url:  # else it is loaded anew
+            await self.page.evaluate(
+                "document.querySelector('main > section')?.setAttribute('data-before', '')"
+            )
+        await self.page.goto(url)
+        heading = self.page.locator("main > section:not([data-before]) h1")
+        await expect(heading).not_to_have_text("…")  # as a conversation's, until it is there
 
     def entries(self, kind: str = "") -> Locator:
         return self.page.locator(f".thread .entry{kind and '.'}{kind} .text")
@@ -132,6 +139,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stand
 async def there(stage: Stand) -> Stand:
     """The server, with nothing said yet and the microphone open."""
     stage.live.muted_by_button, stage.live.pace = False, 0.05
+    stage.live.answers.clear()
     stage.live.stop()
     await stage.live.set_muted(False)
     await stage.live.begin(OWNER, chat=None, new=True, save=True, mode=Mode.VOICE)

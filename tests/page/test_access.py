@@ -53,7 +53,6 @@ async def test_axe_finds_no_grave_fault_in_any_view(
     lima = next(one.uuid for one in kept if "Lima" in one.title)
     for place in ("history", "settings", f"chat/{letter}", f"chat/{lima}"):
         await phone.open(place)
-        await expect(phone.page.locator("h1")).not_to_have_text("…")
         await expect(phone.page.locator(".chat, .phones li, .entry").first).to_be_visible()
         faults[place] = await grave_faults(phone.page, scheme)
     for name in ("Rename", "Export", "Delete"):
@@ -110,7 +109,6 @@ async def test_large_text_is_cut_off_nowhere(phones: Phones, there: Stand, size:
     lima = next(one.uuid for one in kept if "Lima" in one.title)
     for place in ("", "history", "settings", f"chat/{lima}"):
         await phone.open(place)
-        await expect(phone.page.locator("h1")).not_to_have_text("…")
         await expect(phone.page.locator(".chat, .phones li, .entry").first).to_be_attached()
         if size == 200:
             await phone.page.evaluate("document.documentElement.style.fontSize = '200%'")
@@ -219,7 +217,6 @@ async def test_an_address_that_leads_nowhere_shows_a_view_all_the_same(
     for place in ("constructor", "toString/x", "__proto__", "chat/%", "chat/%E0%A4%A", "chat", "?"):
         await phone.open(place)
         await expect(phone.page.locator("main h1")).to_be_visible()
-        await expect(phone.page.locator("main h1")).not_to_have_text("…")
     await phone.open("history")
     await expect(phone.page.locator(".chat").first).to_be_visible()
 

@@ -8,8 +8,8 @@ import pytest
 from playwright.async_api import Route, expect
 
 from firmware_app.history.records import NewConversation, NewEntry
-from tests.page.conftest import Phone, Phones
-from tests.web.stand import OWNER, Stand
+from tests.page.conftest import PATIENCE_MS, Phone, Phones
+from tests.web.stand import LASTING, OWNER, Stand
 
 pytestmark = [pytest.mark.journey, pytest.mark.asyncio(loop_scope="package")]
 
@@ -86,11 +86,29 @@ async def test_what_was_found_far_back_leads_on_to_what_came_after(
 ) -> None:
     await phone.open(f"chat/{await uuid_of(there, 'Sums, many of them')}/11")
     await expect(phone.page.locator(".entry.found")).to_be_in_viewport()
-    for _ in range(2):
+    for last in (85, 120):
         await phone.button("Load newer").click()
-    await expect(phone.page.locator("[data-number='120']")).to_be_attached()
+        await expect(phone.page.locator(f"[data-number='{last}']")).to_be_attached()
     await expect(phone.button("Load newer")).to_be_hidden()
     await expect(phone.page.locator(".thread .entry")).to_have_count(120)
+
+
+async def test_tapped_twice_it_asks_once(phone: Phone, there: Stand) -> None:
+    path = f"chat/{await uuid_of(there, 'Sums, many of them')}"
+    asked: list[Route] = []
+
+    async def hold(route: Route) -> None:
+        asked.append(route)
+
+    await phone.open(path)
+    await phone.page.route("**/api/chats/*before=71*", hold)
+    for _ in range(2):
+        await phone.button("Load older").evaluate("button => button.click()")
+    await expect(phone.button("Load older")).to_have_attribute("aria-busy", "true")
+    for route in asked:
+        await route.continue_()
+    await expect(phone.page.locator(".thread .entry")).to_have_count(100)
+    assert len(asked) == 1
 
 
 async def test_a_thread_shows_how_its_answers_ended_and_what_was_heard_badly(
@@ -189,6 +207,7 @@ async def test_carried_on_by_typing_shows_the_last_eight_exchanges(
     uuid = await uuid_of(there, "Sums, many of them")
     await phone.open(f"chat/{uuid}")
     await phone.button("By typing").click()
+    await expect(phone.page.locator(".start h2")).to_have_text("Continue “Sums, many of them”")
     await phone.button("By typing").click()
     await expect(phone.page.locator(".continued")).to_be_visible()
     await expect(phone.page.get_by_role("radio", name="Text")).to_be_checked()
@@ -231,6 +250,35 @@ async def test_a_new_name_is_everywhere(phone: Phone, there: Stand) -> None:
     await expect(phone.page.locator(".chats")).not_to_contain_text("Old name")
 
 
+async def test_a_box_is_put_in_front_of_its_own_view_alone(phone: Phone, there: Stand) -> None:
+    new = NewConversation("chat", OWNER, "Left behind")
+    await there.store.start(new)
+    uuid = new.uuid
+    asked, let_go = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        asked.set()
+        await let_go.wait()
+        await route.continue_()
+
+    await phone.open(f"chat/{uuid}")
+    dialog = phone.page.get_by_role("dialog")
+    await phone.button("Rename").click()
+    await expect(dialog).to_be_visible()
+    await phone.page.go_back()
+    await expect(phone.page.locator(".live")).to_be_visible()
+    await expect(dialog).to_have_count(0)
+    await phone.open(f"chat/{uuid}")
+    await phone.page.route(f"**/api/chats/{uuid}?limit=1", hold)
+    await phone.button("Delete").click()
+    await asyncio.wait_for(asked.wait(), PATIENCE_MS / 1000)
+    await phone.open("history")
+    async with phone.page.expect_response(f"**/api/chats/{uuid}?limit=1"):
+        let_go.set()
+    await expect(phone.page.locator(".chat", has_text="Left behind")).to_be_visible()
+    await expect(dialog).to_have_count(0)
+
+
 async def test_an_export_is_shown_before_it_goes_out(
     phone: Phone, there: Stand, tmp_path: Path
 ) -> None:
@@ -262,7 +310,7 @@ async def test_deleting_what_is_being_spoken_is_honoured_everywhere_at_once(
 ) -> None:
     listening, deleting = await phones(), await phones()
     await listening.open()
-    there.live.answers.append(["A secret", "that goes on"] * 500)
+    there.live.answers.append(["A secret", "that goes on"] * LASTING)
     talk = asyncio.create_task(there.live.wake("Tell me a secret"))
     await expect(listening.page.locator(".now.assistant .text")).to_contain_text("A secret")
     await deleting.open("history")
@@ -272,8 +320,8 @@ async def test_deleting_what_is_being_spoken_is_honoured_everywhere_at_once(
     for promise in ("What goes:", "What stays:", "What cannot be recalled:"):
         await expect(dialog).to_contain_text(promise)
     await dialog.get_by_role("button", name="Delete").click()
-    await expect(deleting.page.get_by_role("heading", name="History")).to_be_visible()
     await expect(deleting.page.get_by_text("Deleted, and erased from the device.")).to_be_visible()
+    await expect(deleting.page.get_by_role("heading", name="History")).to_be_visible()
     await talk
     for phone in (listening, deleting):
         await expect(phone.page.locator("main")).not_to_contain_text("secret")

@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from firmware_app.events import Mode
 from tests.page.conftest import Phone, Phones
-from tests.web.stand import OWNER, Stand
+from tests.web.stand import LASTING, OWNER, Stand
 
 pytestmark = [pytest.mark.journey, pytest.mark.asyncio(loop_scope="package")]
 
@@ -16,6 +16,7 @@ async def test_a_spoken_exchange_is_followed_as_it_happens(phone: Phone, there: 
     await expect(phone.state).to_have_text("Ready")
     await phone.watch(".state")
     await there.live.wake("What time is it")
+    await expect(phone.entries("assistant")).to_have_count(1)
     await expect(phone.state).to_have_text("Ready")
     assert await phone.seen() == ["Ready", "Listening", "Thinking", "Speaking", "Ready"]
     await expect(phone.page.locator(".thread .user .who")).to_contain_text("You said")
@@ -35,7 +36,7 @@ async def test_a_spoken_exchange_is_followed_as_it_happens(phone: Phone, there: 
 async def test_stop_ends_the_reply_and_what_was_said_stays_marked(
     phone: Phone, there: Stand
 ) -> None:
-    there.live.answers.append(["A long", "story that", "goes on"] * 400)
+    there.live.answers.append(["A long", "story that", "goes on"] * LASTING)
     talk = asyncio.create_task(there.live.wake())
     await expect(phone.page.locator(".now.assistant .text")).to_contain_text("story")
     await phone.button("Stop").click()
@@ -49,7 +50,7 @@ async def test_opened_in_the_middle_it_shows_what_was_said_before(
 ) -> None:
     await there.live.begin(OWNER, chat=None, new=True, save=False, mode=None)
     await there.live.wake("How old is the moon")
-    there.live.answers.append(["Still", "speaking"] * 500)
+    there.live.answers.append(["Still", "speaking"] * LASTING)
     talk = asyncio.create_task(there.live.wake("And the sun"))
     while not there.live.current(OWNER, None, 10).reply:
         await asyncio.sleep(0.01)
@@ -164,7 +165,7 @@ async def test_a_phone_that_slept_catches_up_without_a_gap_or_a_double(
     await expect(phone.state).to_have_text("Not connected")
     phone.expects_refusals = True
     await there.live.wake("While it slept")
-    there.live.answers.append(["Still", "on", "the", "way."] * 300)
+    there.live.answers.append(["Still", "on", "the", "way."] * LASTING)
     talk = asyncio.create_task(there.live.wake("When it woke"))
     await asyncio.sleep(0.3)
     await phone.context.set_offline(False)

@@ -61,7 +61,7 @@ async def page_of(t: Talking, browser: Browser, folder: Path) -> AsyncIterator[N
         state,
     )
     await server.open()
-    await asyncio.wait_for(server.listening(), 10)
+    await asyncio.wait_for(server.listening(), PATIENCE_MS / 1000)
     made: list[Phone] = []
 
     async def phone(owner: str = "home") -> Phone:

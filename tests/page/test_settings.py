@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.page.conftest import Phone
 from tests.web.stand import Stand
@@ -19,6 +19,29 @@ async def test_saving_is_explained_and_switched(phone: Phone, there: Stand) -> N
         await asyncio.sleep(0.01)
     await there.change("voice.save_conversations", True)
     await expect(phone.page.get_by_role("switch", name="Save conversations")).to_be_checked()
+
+
+async def test_an_answer_that_comes_late_undoes_nothing(phone: Phone, there: Stand) -> None:
+    let_go = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        answer = await route.fetch()
+        await let_go.wait()
+        await route.fulfill(response=answer)
+
+    await phone.open("settings")
+    save = phone.page.get_by_role("switch", name="Save conversations")
+    await expect(save).to_be_checked()
+    await phone.page.route("**/api/settings/voice.save_conversations", late)
+    async with phone.page.expect_response("**/api/settings/voice.save_conversations"):
+        await save.click()
+        while there.loaded.settings.voice.save_conversations:
+            await asyncio.sleep(0.01)
+        await there.change("voice.save_conversations", True)
+        await expect(save).to_be_checked()
+        let_go.set()
+    await phone.page.evaluate("new Promise(resolve => setTimeout(resolve, 50))")
+    await expect(save).to_be_checked()
 
 
 async def test_changes_by_others_appear_at_once(phone: Phone, there: Stand) -> None:

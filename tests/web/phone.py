@@ -12,6 +12,7 @@ import aiohttp
 import jsonschema_rs
 
 from firmware_app.web.openapi import DOCUMENT
+from tests.conftest import PATIENCE
 from tests.web.stand import OWNER, Stand
 
 
@@ -91,7 +92,7 @@ class Follow:
         self.response = response
         self.seen: list[Told] = []
 
-    async def next(self, seconds: float = 5.0) -> Told:
+    async def next(self, seconds: float = PATIENCE) -> Told:
         """The next event. Raises TimeoutError, EOFError."""
         fields: dict[str, str] = {}
         async with asyncio.timeout(seconds):
@@ -112,7 +113,7 @@ class Follow:
             if told.name == name and data.items() <= told.data.items():
                 return told
 
-    async def ended(self, seconds: float = 2.0) -> bool:
+    async def ended(self, seconds: float = PATIENCE) -> bool:
         """Whether nothing more comes: the stream was ended."""
         try:
             while True:

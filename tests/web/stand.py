@@ -68,6 +68,7 @@ from firmware_app.web.parts import Parts
 from firmware_app.web.server import WebServer
 
 OWNER = "home"
+LASTING = 10_000  # clauses; at the pace of a test they outlast it
 ANSWER = ("That is a good question.", "I would take an umbrella,", "for it may rain.")
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c"
@@ -403,7 +404,7 @@ async def stand(
     made.append(Stand(server, live, store, state, events, folder, secure, environ, loaded))
     try:
         await server.open()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await server.listening()
         yield made[0]
     finally:

@@ -5,8 +5,8 @@ import contextlib
 import logging
 import re
 import socket
-import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from uuid import UUID
@@ -18,6 +18,7 @@ from firmware_app.history.records import NewConversation, NewEntry
 from firmware_app.settings import WebSettings
 from firmware_app.web import asked, door
 from firmware_app.web.openapi import DOCUMENT
+from tests.conftest import PATIENCE
 from tests.web.phone import Phone
 from tests.web.stand import OWNER, Stand, stand
 
@@ -39,7 +40,7 @@ class Wire:
         self.writer.write(data)
         await self.writer.drain()
 
-    async def all(self, seconds: float = 5.0) -> bytes:
+    async def all(self, seconds: float = PATIENCE) -> bytes:
         """Until the server hangs up. Raises TimeoutError where it does not."""
         answer = b""
         try:
@@ -75,9 +76,7 @@ async def test_a_head_that_never_ends_is_cut_off(
             await asyncio.sleep(0.02)
 
     trickling = asyncio.create_task(trickle())
-    began = time.monotonic()
     await wire.all()
-    assert time.monotonic() - began < 3
     trickling.cancel()
     await asyncio.gather(trickling, return_exceptions=True)
 
@@ -130,8 +129,12 @@ def connections(there: Stand) -> Counter[str]:
 
 async def wait_until_gone(there: Stand) -> None:
     """Until no connection is counted any more: what is not taken off is never let in again."""
-    async with asyncio.timeout(5):
-        while connections(there):
+    await until(lambda: not connections(there))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
             await asyncio.sleep(0.01)
 
 
@@ -245,13 +248,13 @@ async def test_one_address_gets_so_many_connections_and_others_still_get_in(
     there: Stand, phone: Phone
 ) -> None:
     wires = [await Wire.to(there, "127.0.0.9") for _ in range(door.CONNECTIONS_OF_ONE)]
-    await asyncio.sleep(0.1)
+    await until(lambda: connections(there)["127.0.0.9"] == len(wires))
     refused = await Wire.to(there, "127.0.0.9")
     assert (await refused.all()).startswith(b"HTTP/1.1 503 ")
     assert (await phone.get("/healthz")).status == 200
     for wire in wires:
         wire.close()
-    await asyncio.sleep(0.1)
+    await until(lambda: not connections(there)["127.0.0.9"])
     again = await Wire.to(there, "127.0.0.9")
     await again.say(head(there, "GET", "/healthz", "Connection: close"))
     assert (await again.all()).startswith(b"HTTP/1.1 200 ")
@@ -262,7 +265,7 @@ async def test_all_connections_together_are_bounded(
 ) -> None:
     monkeypatch.setattr(door, "CONNECTIONS", 6)
     wires = [await Wire.to(there, f"127.0.0.{n}") for n in range(10, 16)]
-    await asyncio.sleep(0.1)
+    await until(lambda: connections(there).total() == 6)
     assert (await (await Wire.to(there, "127.0.0.99")).all()).startswith(b"HTTP/1.1 503 ")
     for wire in wires:
         wire.close()
@@ -280,7 +283,7 @@ async def test_who_follows_and_reads_nothing_is_dropped(
         deaf.sendall(head(there, "GET", "/api/live", *lines))
         async with phone.follow() as events:
             await events.until("ready")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while there.server.streams.followers == 2:
                     there.events.publish(PartialTranscript("word " * 2000))
                     await events.until("partial")
@@ -306,7 +309,7 @@ async def test_who_asks_much_and_reads_nothing_is_dropped(
                 await asyncio.sleep(0.05)
 
         with pytest.raises(ConnectionError):
-            await asyncio.wait_for(ask_on(), 20)
+            await asyncio.wait_for(ask_on(), PATIENCE)
     assert (await phone.get("/healthz")).status == 200
 
 
@@ -330,7 +333,7 @@ async def test_who_takes_in_a_few_bytes_at_a_time_is_dropped(
         await loop.sock_sendall(slow, head(there, "GET", path, f"Cookie: {cookies}"))
         assert (await loop.sock_recv(slow, 16)).startswith(b"HTTP/1.1 200 ")
         assert connections(there)[address] == 1
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while connections(there)[address]:
                 await loop.sock_recv(slow, 16)
                 await asyncio.sleep(0.02)

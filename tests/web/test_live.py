@@ -18,6 +18,7 @@ from firmware_app.events import (
     TurnDropped,
 )
 from firmware_app.web import live
+from tests.conftest import PATIENCE
 from tests.web.phone import Follow, Phone
 from tests.web.stand import ANSWER, Stand
 
@@ -262,7 +263,7 @@ async def test_a_phone_that_goes_leaves_nothing_behind(there: Stand, phone: Phon
     async with phone.follow() as events:
         await events.until("ready")
         assert there.server.streams.followers == 1
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while there.server.streams.followers:
             there.events.publish(StateChanged(State.IDLE))
             await asyncio.sleep(0.01)

@@ -22,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
 
 from firmware_app.web import limits
 from firmware_app.web.openapi import DOCUMENT
+from tests.conftest import PATIENCE
 from tests.web.phone import Phone
 from tests.web.stand import Stand, stand
 
@@ -78,7 +79,7 @@ def away(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Away]:
         patch.setattr(limits.Limit, "spend", lambda self, address: None)
         thread = threading.Thread(target=asyncio.run, args=(serve(),))
         thread.start()
-        assert started.wait(30)
+        assert started.wait(PATIENCE)
         yield ready[0]
         loops[0].call_soon_threadsafe(over.set)
         thread.join()

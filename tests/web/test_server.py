@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from firmware_app.web import addresses, server
 from firmware_app.web.addresses import page_address
 from firmware_app.web.parts import Parts
 from firmware_app.web.server import WebServer
+from tests.conftest import PATIENCE
 from tests.web.phone import Phone
 from tests.web.stand import Stand
 
@@ -36,6 +38,12 @@ def beside(there: Stand, web: WebSettings) -> WebServer:
     return WebServer(parts, there.state)
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
 async def test_a_taken_port_is_told_once_and_tried_again(
     there: Stand, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -44,14 +52,15 @@ async def test_a_taken_port_is_told_once_and_tried_again(
         port = taken.getsockname()[1]
         second = beside(there, WebSettings(port=port))
         await second.open()
-        await asyncio.sleep(0.2)
+        await until(lambda: bool(second.fault))
+        await asyncio.sleep(0.2)  # some tries
         assert second.fault
         assert second.fault.code == "port-taken"
         assert str(port) in second.condition
         assert second.address is None
         told = [r for r in caplog.records if r.levelno >= logging.ERROR]
         assert len(told) == 1
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await second.listening()
     assert second.fault is None
     assert second.port == port
@@ -70,7 +79,7 @@ async def test_what_cannot_be_an_address_is_told(
 ) -> None:
     wrong = beside(there, WebSettings(port=0, address="the kitchen"))
     await wrong.open()
-    await asyncio.sleep(0.1)
+    await until(lambda: bool(wrong.fault))
     assert wrong.fault
     assert wrong.fault.code == "bad-address"
     await wrong.close()
@@ -79,7 +88,7 @@ async def test_what_cannot_be_an_address_is_told(
 async def test_closing_ends_all_streams_at_once(there: Stand, phone: Phone) -> None:
     async with phone.follow() as events:
         await events.until("ready")
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(20):
             await there.server.close()
         assert await events.ended()
 

@@ -52,7 +52,7 @@ def wait_for_page(environ: dict[str, str]) -> dict[str, Any]:
 
 
 def get(url: str) -> Any:  # noqa: ANN401 - JSON
-    with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - our own
+    with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - our own
         return json.loads(answer.read())
 
 
@@ -71,11 +71,11 @@ def test_the_page_tells_of_an_echo_that_cannot_be_awake(environ: dict[str, str])
             json.dumps({"code": made["code"], "name": "hers"}).encode(),
             {"Content-Type": "application/json", "Origin": f"http://127.0.0.1:{port}"},
         )
-        with urllib.request.urlopen(pair, timeout=10) as answer:  # noqa: S310
+        with urllib.request.urlopen(pair, timeout=60) as answer:  # noqa: S310
             assert answer.status == 204
         assert "hers" in command(environ, "pair", "list").stdout
     finally:
         service.send_signal(signal.SIGTERM)
-        _, log = service.communicate(timeout=30)
+        _, log = service.communicate(timeout=60)
     assert service.returncode == 0
     assert b"Traceback" not in log

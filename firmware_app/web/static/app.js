@@ -30,6 +30,7 @@ const main = document.getElementById("main");
 const nav = document.getElementById("nav");
 let leaving = new AbortController();
 let stream = null;
+let latest = null; // what was asked to be shown last
 
 async function start() {
   let session;
@@ -89,13 +90,16 @@ async function pairing({back = false} = {}) {
     saved: "saved",
     session: {...store.session, paired: false},
   });
+  const asked = (latest = {});
   const view = await import("./views/pair.js");
+  if (asked !== latest) return; // a later one takes the code out of the address
   put((signal) => view.render(main, signal, {paired: start, back}))?.focus();
 }
 
 function put(render) {
   leaving.abort();
   leaving = new AbortController();
+  for (const box of document.querySelectorAll("dialog")) box.close();
   main.replaceChildren();
   return render(leaving.signal);
 }
@@ -110,9 +114,9 @@ async function route() {
     const here = tab === (name === "chat" ? "history" : name);
     set(nav.children[n], "aria-current", here ? "page" : null);
   }
-  const asked = location.hash;
+  const asked = (latest = {});
   const view = await load();
-  if (asked !== location.hash || !store.session.paired) return;
+  if (asked !== latest) return;
   const heading = await put((signal) => view.render(main, rest, signal));
   if (!heading?.isConnected) return;
   document.title = name ? `${heading.textContent} · Echo` : "Echo";

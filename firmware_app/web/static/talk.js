@@ -27,7 +27,7 @@ const HANDLERS = {
     });
     const isSame = resumed && conversation?.uuid === store.conversation?.uuid;
     if (!isSame) open(conversation);
-    else if (conversation) again(conversation);
+    else if (conversation) again(conversation, {isLatest: true});
     if (!resumed) refreshSettings().catch(() => {}); // asked again where they are shown
     if (restarted)
       change({
@@ -42,6 +42,7 @@ const HANDLERS = {
   },
   partial: ({text}) => change({partial: text}),
   entry(entry) {
+    heardOf.replies += 1;
     if (store.conversation?.uuid !== entry.conversation) return void refresh();
     const isFirst = !store.conversation.begun;
     take([entry]);
@@ -54,12 +55,14 @@ const HANDLERS = {
     if (entry.kind === "tool") change({tools: []});
   },
   clause({text}) {
+    heardOf.replies += 1;
     const before = store.reply && !store.reply.ended ? store.reply.text : "";
     const space = before && !/\s$/.test(before) && !/^\s/.test(text) ? " " : "";
     change({reply: {text: before + space + text, ended: false, status: "complete"}, partial: ""});
     announce(text);
   },
   reply({status}) {
+    heardOf.replies += 1;
     if (store.reply) change({reply: {...store.reply, ended: true, status}});
     if (status !== "complete") announce(t(`status ${status}`));
   },
@@ -95,6 +98,7 @@ const HANDLERS = {
   },
   mute: ({muted, closed}) => change({muted, closed}),
   setting({name, value}) {
+    heardOf.settings += 1;
     const known = store.settings?.[name];
     if (known) change({settings: {...store.settings, [name]: {...known, value}}});
   },
@@ -103,6 +107,7 @@ const HANDLERS = {
 };
 
 let lastOpened = null; // its event may come before the answer to what asked for it
+const heardOf = {settings: 0, replies: 0}; // events since the page came
 
 export function heard(name, data) {
   HANDLERS[name]?.(data);
@@ -132,13 +137,17 @@ function settleCommands() {
   });
 }
 
-// The same conversation, told anew: older entries that were loaded stay.
-function again(conversation) {
+// The same conversation, told anew: older entries that were loaded stay, and so does the answer in
+// progress where the events have told more of it since.
+function again(conversation, {isLatest}) {
   const reply = conversation.reply
     ? {text: conversation.reply, ended: false, status: "complete"}
     : null;
   const {entries} = store.conversation;
-  change({conversation: {...conversation, entries}, ...(!store.reply?.ended && {reply})});
+  change({
+    conversation: {...conversation, entries},
+    ...(isLatest && !store.reply?.ended && {reply}),
+  });
   take(conversation.entries);
 }
 
@@ -171,10 +180,12 @@ let refreshing = null;
 export async function refresh() {
   refreshing?.abort();
   const {signal} = (refreshing = new AbortController());
+  const before = heardOf.replies;
   try {
     const conversation = await api.get(CURRENT, signal);
     if (signal.aborted) return;
-    if (store.conversation?.uuid === conversation.uuid) again(conversation);
+    const isLatest = heardOf.replies === before;
+    if (store.conversation?.uuid === conversation.uuid) again(conversation, {isLatest});
     else open(conversation);
   } catch (error) {
     if (error instanceof api.Problem && error.status === 404) open(null);
@@ -193,7 +204,9 @@ export async function older(hold) {
 }
 
 export async function refreshSettings() {
+  const before = heardOf.settings;
   const {settings} = await api.get("/api/settings");
+  if (heardOf.settings !== before) return refreshSettings(); // one was changed meanwhile
   change({settings: Object.fromEntries(settings.map((setting) => [setting.name, setting]))});
 }
 
@@ -212,20 +225,11 @@ export async function begin({chat = null, fresh = false, save = null, mode = nul
 export const stop = () => api.post("/api/voice/stop");
 export const notForMe = () => api.post("/api/voice/false-wake");
 
-export async function setMode(mode) {
-  await api.put("/api/voice/mode", {mode});
-  change({mode});
-}
-
-export async function setMuted(muted) {
-  await api.put("/api/voice/mute", {muted});
-  change({muted});
-}
-
-export async function setSetting(name, value) {
-  await api.put(`/api/settings/${encodeURIComponent(name)}`, {value});
-  HANDLERS.setting({name, value});
-}
+// What came of it the events tell: an answer may come after what somebody else did next.
+export const setMode = (mode) => api.put("/api/voice/mode", {mode});
+export const setMuted = (muted) => api.put("/api/voice/mute", {muted});
+export const setSetting = (name, value) =>
+  api.put(`/api/settings/${encodeURIComponent(name)}`, {value});
 
 // --- typed messages: one message for one key, whatever the network does
 

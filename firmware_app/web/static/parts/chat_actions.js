@@ -20,7 +20,13 @@ export function actions(chat, onRenamed) {
     ["export", () => exportIt(path, chat())],
     ["copy", attempt(async () => copy(await asText(path)))],
     ["share", () => shareIt(path, chat())],
-    ["delete", attempt(async () => remove(path, (await api.get(api.query(path, {limit: 1}))).chat))],
+    [
+      "delete",
+      attempt(async ({currentTarget: button}) => {
+        const now = await api.get(api.query(path, {limit: 1}));
+        if (button.isConnected) remove(path, now.chat); // else the reader has gone elsewhere
+      }),
+    ],
   ];
   return made
     .filter(([name]) => name !== "share" || canShare())

@@ -41,17 +41,18 @@ export function ask({title, content, confirm, act, danger = false}) {
   return dialog;
 }
 
-// Runs what a button does; a failure is said, never swallowed.
+// Runs what a button does, once at a time; a failure is said, never swallowed.
 export function attempt(act) {
   return async (event) => {
-    const button = event?.currentTarget;
-    if (button instanceof HTMLButtonElement) button.setAttribute("aria-busy", "true");
+    const button = event?.currentTarget instanceof HTMLButtonElement ? event.currentTarget : null;
+    if (button?.hasAttribute("aria-busy")) return;
+    button?.setAttribute("aria-busy", "true");
     try {
       await act(event);
     } catch (error) {
       toast(error.message, {bad: true});
     } finally {
-      if (button instanceof HTMLButtonElement) button.removeAttribute("aria-busy");
+      button?.removeAttribute("aria-busy");
     }
   };
 }

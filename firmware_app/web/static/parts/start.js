@@ -78,8 +78,9 @@ export function startCard(signal) {
   watch(
     ["settings"],
     () => {
-      if (chosen === null && store.settings?.[SAVE])
-        save.input.checked = store.settings[SAVE].value;
+      const setting = store.settings?.[SAVE];
+      save.input.disabled = !setting; // what is not known yet cannot be turned over
+      if (chosen === null && setting) save.input.checked = setting.value;
     },
     signal,
   );

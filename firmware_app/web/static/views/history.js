@@ -165,14 +165,17 @@ export function render(root, _, signal) {
     scroll.scrollTop = kept.top;
   });
   let known = store.conversation?.uuid;
+  let forgotten = store.forgotten;
   watch(
     ["forgotten", "conversation"],
     () => {
       for (const uuid of store.forgotten?.conversations ?? [])
         list.querySelector(`[data-uuid="${CSS.escape(uuid)}"]`)?.remove();
       const begun = store.conversation?.begun ? store.conversation.uuid : known;
-      if (begun !== known) load();
+      // After a deletion too: a list that is on its way may still have it.
+      if (begun !== known || store.forgotten !== forgotten) load();
       known = begun;
+      forgotten = store.forgotten;
     },
     signal,
   );

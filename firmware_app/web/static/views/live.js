@@ -194,9 +194,12 @@ function boundary({uuid, entries}) {
 function stayAtEnd(thread, signal) {
   const boxes = scrolling(thread);
   const atEnd = new Set(boxes);
+  const tops = new Map();
   const look = ({currentTarget: box}) => {
+    // Words that came meanwhile push the end away, too: only a reader goes up.
     if (box.scrollHeight - box.scrollTop - box.clientHeight < 60) atEnd.add(box);
-    else atEnd.delete(box);
+    else if (box.scrollTop < (tops.get(box) ?? 0)) atEnd.delete(box);
+    tops.set(box, box.scrollTop);
   };
   const follow = () => {
     if (!isChoosing()) for (const box of atEnd) box.scrollTop = box.scrollHeight;
