@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 
 RING = 2 * SAMPLE_RATE // BLOCK  # frames kept for a loop that is late: 2 s
 STALLED = 2.0  # seconds without a sample after which a device counts as lost
+HELD_UP = 0.5  # seconds between two looks at a device, after which it is this process that stood
 DEAD = 60.0  # seconds of one and the same value after which a device counts as lost
 STILL_DEAD = 10.0  # … and once it does, before it is opened anew
 RUNAWAY = 0.5  # seconds of sound too many: no clock behind it, as when a file has ended
@@ -268,11 +269,15 @@ class AlsaSource:
         has_raw = self._raw and max(self._raw) < device.channels
         raw = RawChannels(self._raw, device) if has_raw else None
         self._samples.skip_to(self._clock())
-        last_read = self._changed_at = self._clock()
+        last_read = looked_at = self._changed_at = self._clock()
         self._sound_since = None
         started = False  # a read starts the device, and after an overrun starts it again
         while self._wanted:
-            if self._clock() - last_read > STALLED:
+            now = self._clock()
+            if now - looked_at > HELD_UP:
+                last_read += now - looked_at
+            looked_at = now
+            if now - last_read > STALLED:
                 raise device_error("microphone", self._name, "it delivers no more sound")
             if started and (wait := self._time_to_wait(device)):
                 time.sleep(wait)

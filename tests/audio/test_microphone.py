@@ -17,6 +17,7 @@ from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples
 from tests.alsa_fixture import AlsaDevices
 from tests.audio.fake_pcm import FakeMicrophonePcm
 from tests.audio.sounds import quality_db, tone
+from tests.conftest import PATIENCE
 
 
 class Listener:
@@ -46,7 +47,7 @@ class Listener:
             self.frames.append(frame)
         self.ended = True
 
-    async def until(self, happened: Callable[[], bool], patience: float = 10.0) -> None:
+    async def until(self, happened: Callable[[], bool], patience: float = PATIENCE) -> None:
         async with asyncio.timeout(patience):
             while not happened():
                 await asyncio.sleep(0.01)
@@ -64,7 +65,7 @@ async def listening(listener: Listener, source: AlsaSource) -> AsyncIterator[Lis
         yield listener
     finally:
         await source.close()
-        await asyncio.wait_for(task, 1)
+        await asyncio.wait_for(task, PATIENCE)
 
 
 @pytest.fixture
@@ -316,7 +317,7 @@ async def test_forty_short_losses_in_a_row_leave_it_listening() -> None:
             await heard.until(lambda: heard.told[-1])
         await heard.hear(3)
     assert heard.told == [True, *[False, True] * 40]
-    assert sum(thread.name == "microphone" for thread in threading.enumerate()) == 0
+    await heard.until(lambda: all(one.name != "microphone" for one in threading.enumerate()))
 
 
 async def test_a_device_that_fails_again_at_once_is_tried_less_and_less(
@@ -336,7 +337,8 @@ async def test_a_device_that_fails_again_at_once_is_tried_less_and_less(
     monkeypatch.setattr(pcm, "read", fail)
     source = AlsaSource("fake", on_state=heard.states.append, open_device=open_device)
     async with listening(heard, source):
-        await asyncio.sleep(0.8)
+        await heard.until(lambda: len(opened) == 3)
+        await asyncio.sleep(0.3)
     assert len(opened) == 3
     assert heard.told == [False]
 
@@ -356,8 +358,7 @@ async def test_a_device_whose_sound_runs_away_is_told_once_and_never_heard(
     async with listening(heard, source):
         await heard.until(lambda: len(opened) == 4)
         await asyncio.sleep(0.3)
-    gaps = np.diff(opened)
-    assert np.all(np.diff(gaps) > 0)  # less and less often
+    assert np.all(np.diff(opened) >= (0.01, 0.1, 0.4))  # less and less often
     assert (heard.told, heard.frames) == ([False], [])
     error = heard.states[0].error
     assert error is not None
@@ -421,6 +422,21 @@ async def test_a_channel_that_the_device_has_not_is_named() -> None:
     assert "audio.microphone_channel" in heard.states[0].text
 
 
+async def test_a_process_that_stood_still_does_not_take_that_for_a_loss() -> None:
+    pcm, heard, stood_still = FakeMicrophonePcm(), Listener(), 0.0
+    source = AlsaSource(
+        "fake",
+        on_state=heard.states.append,
+        open_device=lambda *asked: pcm.device(),
+        clock=lambda: time.monotonic() + stood_still,
+    )
+    async with listening(heard, source):
+        await heard.hear(3)
+        stood_still = 2 * microphone.STALLED
+        await heard.hear(3)
+    assert heard.told == [True]
+
+
 async def test_a_loop_that_is_late_for_long_loses_the_oldest_and_can_tell() -> None:
     pcm, heard = FakeMicrophonePcm(), Listener()
     source = fake_source(pcm, heard)
@@ -432,7 +448,7 @@ async def test_a_loop_that_is_late_for_long_loses_the_oldest_and_can_tell() -> N
     assert heard.jumps == [source.dropped * BLOCK]
 
 
-async def test_closing_takes_no_longer_than_half_a_second_even_when_the_driver_hangs(
+async def test_closing_does_not_wait_for_a_driver_that_hangs(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     release = threading.Event()
@@ -440,9 +456,7 @@ async def test_closing_takes_no_longer_than_half_a_second_even_when_the_driver_h
     source = fake_source(pcm, heard)
     async with listening(heard, source):
         await asyncio.sleep(0.05)
-        before = time.monotonic()
-        await source.close()
-        assert time.monotonic() - before < 0.6
+        await asyncio.wait_for(source.close(), PATIENCE)  # the driver hangs on
     assert heard.ended
     assert "does not let go" in caplog.text
     release.set()
@@ -510,7 +524,7 @@ async def test_no_thread_and_no_device_is_left_after_closing(alsa: AlsaDevices) 
         source = AlsaSource(device.name)
         async with listening(Listener(), source) as heard:
             await heard.hear(2)
-    assert all(thread.name != "microphone" for thread in threading.enumerate())
+    await heard.until(lambda: all(one.name != "microphone" for one in threading.enumerate()))
 
 
 async def test_closing_one_that_was_never_heard_is_nothing() -> None:
