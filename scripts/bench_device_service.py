@@ -4,6 +4,7 @@ Part of ./scripts/bench device. The microphone hears a quiet room: noise at -55 
 """
 
 import argparse
+import compileall
 import os
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from firmware_app.settings_layers import load
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.alsa_fixture import AlsaDevices, FifoMicrophone, alsa_config, alsa_devices
 
+PACKAGE = Path(__file__).resolve().parent.parent / "firmware_app"
 ROOM_DB = -55.0  # of full scale
 STARTS = 5
 SETTLE_SECONDS = 20.0  # until the language model is warm, too
@@ -50,6 +52,7 @@ class Cost:
 def run(minutes: float = 2.0, starts: int = STARTS) -> None:
     """Print both tables."""
     print(f"load average {os.getloadavg()[0]:.2f}, {os.cpu_count()} cores\n")
+    compileall.compile_dir(PACKAGE, quiet=1)  # as it is where Echo is installed
     with tempfile.TemporaryDirectory() as name, alsa_config(Path(name)) as config:
         folder = Path(name)
         with alsa_devices(folder, config) as devices:

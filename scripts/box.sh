@@ -77,7 +77,6 @@ make_release() { # folder of the project; sets release
   mkdir -p "$state/models"
   HEY_ECHO_PATHS_MODELS=${HEY_ECHO_PATHS_MODELS:-$state/models} "$release/scripts/setup"
   lend_gpio "$release"
-  "$release/.venv/bin/python" -m compileall -q "$release/firmware_app" || true # to start sooner
   chmod -R go=rX "$release"
   touch "$release/.complete"
 }

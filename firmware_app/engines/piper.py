@@ -8,10 +8,10 @@ time and is run in pieces here, so that the first sound comes while the rest is 
 import asyncio
 import json
 import logging
-import os
 import time
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +27,14 @@ from firmware_app.frames import Samples, seconds
 if TYPE_CHECKING:
     import onnxruntime  # type: ignore[import-untyped]
 
+_WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 _DECODER_WEIGHT = "dec.conv_pre.weight"  # of the second half's first layer, in every VITS export
 _CONTEXT = 12  # frames around a piece; with 12 the sound differs by < 1e-6, with 8 by 1e-3
 _PIECES = (24, 40, 64, 96, 128)  # frames; small for an early first sound, then larger for economy
 _AHEAD = 8  # pieces made before anyone takes them
 _LONGEST = 250  # phonemes laid out at once; the cost of the first half grows with the square
 _PEAK = 0.7  # of full scale, for the sentence of the warm-up
-_WARM_UP = "Good morning, this is Echo, and I am glad to help."
+_WARM_UP = "Hello, this is Echo."
 
 
 class Piper:
@@ -127,22 +128,21 @@ class _Network:
         logging.getLogger("piper.voice").disabled = True
         logging.getLogger("piper.phoneme_ids").disabled = True
 
-        def session(model: bytes) -> "onnxruntime.InferenceSession":
+        weights = file.resolve()  # the runtime follows no link out of the folder it is given
+
+        def session(model: bytes | str) -> "onnxruntime.InferenceSession":
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = options.inter_op_num_threads = 1
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-            # From a file in memory: a session that was given bytes keeps them for ever.
-            with os.fdopen(os.memfd_create("voice"), "wb") as memory:
-                memory.write(model)
-                memory.flush()
-                path = f"/proc/self/fd/{memory.fileno()}"
-                return onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
+            options.add_session_config_entry(_WEIGHTS_FOLDER, str(weights.parent))
+            # Rewriting the graph takes four times as long as reading it, and gains nothing.
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            return onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
 
         try:
-            model = file.read_bytes()
-            halves: Halves | None = split(model, _DECODER_WEIGHT)
+            halves = _halves(weights)
             config = PiperConfig.from_dict(json.loads(_config_file(file).read_bytes()))
-            self._layout = session(halves.first if halves else model)
+            self._layout = session(halves.first if halves else str(weights))
             self._decoder = session(halves.second) if halves else None
         except Exception as fault:  # ONNX Runtime's errors have no common class
             raise EngineError(
@@ -197,6 +197,16 @@ class _Network:
             hop = len(sound) // (last - first)
             yield sound[(begin - first) * hop : (end - first) * hop].astype(np.float32)
             begin, turn = end, turn + 1
+
+
+def _halves(file: Path) -> Halves | None:
+    """Raises ValueError when it is no whole ONNX model."""
+    with (
+        file.open("rb") as opened,
+        mmap(opened.fileno(), 0, access=ACCESS_READ) as model,
+        memoryview(model) as view,
+    ):
+        return split(view, _DECODER_WEIGHT, file.name)
 
 
 def _run(session: "onnxruntime.InferenceSession", inputs: dict[str, NDArray[Any]]) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """Sentence templates, and how far what was heard is from one of them.
 
-A template is written as Home Assistant's are: "set (a|an) timer [for {duration:seconds}]". Here it
+A template is written as Home Assistant's are: "<please> set (a|an) timer [for {duration:seconds}]"
+has a rule, a choice, words that may be missing, and a slot with the name of its value. Here it
 becomes a net of states with a word or a slot between two. What was heard is led through the net on
 the cheapest way: words that differ, are missing or are too many cost, those that say little cost
 less, and numbers can never be left out. A cost of 0 is a sentence as written; somewhere above 1,
@@ -10,7 +11,8 @@ nothing sensible is left of it.
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from functools import cache
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from hassil.expression import (
     Alternative,
@@ -19,10 +21,10 @@ from hassil.expression import (
     ListReference,
     Permutation,
     RuleReference,
-    Sentence,
     TextChunk,
 )
 from hassil.parse_expression import parse_sentence
+from hassil.parser import ParseError
 
 from firmware_app.skills.likeness import words_alike
 
@@ -53,8 +55,7 @@ class SlotReader(Protocol):
     def __call__(self, heard: "Utterance", at: int) -> Iterable[Found]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Edge:
+class _Edge(NamedTuple):
     """A step of the net: a word, or a slot of a type."""
 
     target: int
@@ -92,18 +93,20 @@ class Net:
         self, rules: Mapping[str, str], words: Callable[[str], Iterable[str]] = str.split
     ) -> None:
         """rules: templates that others name; words: cuts a text as what is heard is cut."""
-        self._rules = rules
-        self._words = words
+        self._rule = cache(lambda name: parse_sentence(rules[name]).expression)
+        self._words = cache(lambda text: tuple(words(text)))  # the same come again and again
         self._edges: list[list[_Edge]] = [[]]
         self._silent: list[list[int]] = [[]]
         self._endings: dict[int, Ending] = {}
         self._all_endings: dict[int, tuple[Ending, ...]] = {}
 
     def add(self, template: str, ending: Ending) -> None:
-        sentence: Sentence = parse_sentence(template)
-        begin = self._state()
-        self._silent[0].append(begin)
-        self._endings[self._lay(sentence.expression, begin)] = ending
+        """Raises ValueError where it is no template, or names a rule that does not exist."""
+        try:
+            end = self._lay(parse_sentence(template).expression, self._branch(0))
+        except (ParseError, KeyError) as error:
+            raise ValueError(f"this is no template ({error}): {template}") from error
+        self._endings[end] = ending
 
     def edges(self, state: int) -> list[_Edge]:
         return self._edges[state]
@@ -113,7 +116,17 @@ class Net:
 
     def finish(self) -> "Net":
         """Let templates share what they have in common: one step for one word or slot."""
-        first = frozenset(self._reach(0))
+        reached: dict[int, frozenset[int]] = {}
+
+        def reach(state: int) -> frozenset[int]:
+            """The states that are there without a word, of those where something goes on."""
+            if state not in reached:
+                counts = self._edges[state] or state in self._endings
+                own = frozenset((state,) if counts else ())
+                reached[state] = own.union(*map(reach, self._silent[state]))
+            return reached[state]
+
+        first = reach(0)
         numbers, waiting = {first: 0}, [first]
         edges: list[list[_Edge]] = [[]]
         endings: dict[int, tuple[Ending, ...]] = {}
@@ -126,10 +139,9 @@ class Net:
             steps: dict[tuple[str, str, str], set[int]] = {}
             for state in states:
                 for edge in self._edges[state]:
-                    label = (edge.word, edge.slot, edge.name)
-                    steps.setdefault(label, set()).update(self._reach(edge.target))
+                    steps.setdefault(edge[1:], set()).add(edge.target)
             for label, targets in steps.items():
-                following = frozenset(targets)
+                following = frozenset().union(*map(reach, targets))
                 if following not in numbers:
                     numbers[following] = len(edges)
                     edges.append([])
@@ -137,20 +149,6 @@ class Net:
                 edges[here].append(_Edge(numbers[following], *label))
         self._edges, self._all_endings, self._silent = edges, endings, []
         return self
-
-    def _reach(self, state: int) -> list[int]:
-        found, waiting = {state: None}, [state]
-        while waiting:
-            for following in self._silent[waiting.pop()]:
-                if following not in found:
-                    found[following] = None
-                    waiting.append(following)
-        return list(found)
-
-    def _state(self) -> int:
-        self._edges.append([])
-        self._silent.append([])
-        return len(self._edges) - 1
 
     def _lay(self, part: Expression, begin: int) -> int:
         """Put a part of a template behind a state; the state that it ends in."""
@@ -160,10 +158,9 @@ class Net:
                     begin = self._step(begin, word=word)
                 return begin
             case ListReference():
-                name = part.slot_name
-                return self._step(begin, slot=part.list_name, name=name)
+                return self._step(begin, slot=part.list_name, name=part.slot_name)
             case RuleReference(rule_name=rule):
-                return self._lay(parse_sentence(self._rules[rule]).expression, begin)
+                return self._lay(self._rule(rule), begin)
             case Permutation(items=items):
                 return self._in_any_order(list(items), begin)
             case Alternative(items=items):
@@ -186,6 +183,11 @@ class Net:
             after = self._in_any_order(rest, self._lay(item, self._branch(begin)))
             self._silent[after].append(end)
         return end
+
+    def _state(self) -> int:
+        self._edges.append([])
+        self._silent.append([])
+        return len(self._edges) - 1
 
     def _branch(self, begin: int) -> int:
         state = self._state()

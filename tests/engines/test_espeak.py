@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 from contextlib import aclosing
 from pathlib import Path
 
@@ -71,8 +70,6 @@ async def test_closing_kills_the_process_and_what_it_said_is_in_no_process_list(
     async with aclosing(Espeak().say(LONG)) as pieces:
         await anext(pieces)
         running = children()
-        began = time.monotonic()
-    assert time.monotonic() - began < 1
     assert len(running) == 1
     assert "work" not in next(iter(running.values()))
     assert not children()

@@ -13,6 +13,7 @@ from firmware_app.engines.llama import LlamaModel, check_model_file, threads_for
 from firmware_app.engines.llama_child import Ending
 from firmware_app.errors import EngineError
 from firmware_app.settings import ModelSettings
+from tests.conftest import PATIENCE
 
 QUESTION = [Message("user", "Where do purple walruses live?")]
 
@@ -63,7 +64,7 @@ class WatchedModel(LlamaModel):
         )
 
     async def told_ready(self) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while "ready" not in self.states:  # the callback is what is tested
                 await asyncio.sleep(0.02)
 
@@ -96,7 +97,7 @@ async def collect(model: LlamaModel) -> str:
 
 async def fault_of(action: Awaitable[object]) -> EngineError:
     with pytest.raises(EngineError) as caught:
-        await asyncio.wait_for(action, 20)
+        await asyncio.wait_for(action, PATIENCE)
     return caught.value
 
 
@@ -134,7 +135,7 @@ async def test_death_fails_the_reply_and_a_new_child_takes_over(start: Start) ->
         "if life() == 1:\n    def reply(number):\n        os.kill(os.getpid(), 9)\n" + READY
     )
     assert (await fault_of(collect(model))).code == "model-died"
-    assert await asyncio.wait_for(collect(model), 20) == "In the sea."
+    assert await asyncio.wait_for(collect(model), PATIENCE) == "In the sea."
     assert model.states == ["ready", "reconnecting", "ready"]
 
 
@@ -211,7 +212,7 @@ async def test_the_child_leaves_with_its_parent(tmp_path: Path) -> None:
     )
     assert child.stdin is not None
     child.stdin.close()
-    assert await asyncio.wait_for(child.wait(), 20) == 0
+    assert await asyncio.wait_for(child.wait(), PATIENCE) == 0
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from firmware_app.engines import Message, Tool, ToolCall, openai
 from firmware_app.engines.openai import OpenAIModel, is_home, where_words_go
 from firmware_app.errors import EchoError, EngineError, SettingsError
 from firmware_app.settings import ModelSettings
+from tests.conftest import PATIENCE
 
 QUESTION = [Message("user", "What is the capital of France?")]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -161,7 +162,7 @@ async def test_closing_the_reply_stops_the_server(serve: Serve) -> None:
     reply = model.reply(QUESTION)
     assert await anext(reply) == "and "
     await reply.aclose()
-    await asyncio.wait_for(server.gone.wait(), 5)
+    await asyncio.wait_for(server.gone.wait(), PATIENCE)
 
 
 @pytest.mark.parametrize(

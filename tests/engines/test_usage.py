@@ -12,6 +12,7 @@ from firmware_app.engines.piper import Piper
 from firmware_app.engines.vosk import VoskRecogniser
 from firmware_app.engines.whisper import WhisperRecogniser
 from firmware_app.frames import SAMPLE_RATE, Samples
+from tests.conftest import PATIENCE
 from tests.frames_of import RECORDINGS, frames_of, read, spoken
 
 
@@ -63,7 +64,7 @@ async def test_espeak_counts_what_it_makes() -> None:
 
 async def a_sentence_is_counted(voice: Voice) -> None:
     assert voice.usage.audio_seconds == 0  # the warm-up is nobody's
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         made = sum([len(piece) async for piece in voice.say("The capital of France is Paris.")])
     assert voice.usage.audio_seconds == pytest.approx(made / SAMPLE_RATE)
     assert voice.usage.compute_seconds > 0

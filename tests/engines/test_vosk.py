@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from firmware_app.engines.vosk import FILES, VoskRecogniser
 from firmware_app.errors import EngineError
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples
+from tests.conftest import PATIENCE
 from tests.frames_of import frames_of, spoken
 
 
@@ -37,7 +38,7 @@ async def test_words_come_while_someone_speaks_and_the_whole_at_the_end(
     recognition = vosk.start()
     for frame in frames_of(greeting):
         recognition.feed(frame)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not (early := recognition.partial):
             await asyncio.sleep(0.005)
     transcript = await recognition.finish()

@@ -14,6 +14,7 @@ from firmware_app.engines import Recogniser
 from firmware_app.engines.whisper import FILES, WhisperRecogniser, repeats_itself, tidy
 from firmware_app.errors import EngineError
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples
+from tests.conftest import PATIENCE
 from tests.frames_of import RECORDINGS, frames_of, read, spoken
 
 QUESTION = RECORDINGS / "bench" / "capital.flac"
@@ -46,7 +47,7 @@ async def test_a_question_is_understood_word_for_word(
 
     transcript = await recognition.finish()
 
-    assert transcript.text == TEXT
+    assert plain(transcript.text) == plain(TEXT)  # its signs differ by processor
     assert 0.5 < transcript.confidence <= 1
 
 
@@ -168,9 +169,8 @@ async def test_a_command_over_a_kitchen_is_not_taken_for_noise(
     speech = np.concatenate((speech, silence(0.25)))
     kitchen = read(shared_data / "noise" / "kitchen_60s.flac")[: len(speech)]
     kitchen_gain = np.std(speech) / np.std(kitchen) / 10**0.5  # 10 dB below
-    assert await transcript_of(whisper, (speech + kitchen * kitchen_gain).astype(np.int16)) == (
-        "What's the date?"
-    )
+    heard = await transcript_of(whisper, (speech + kitchen * kitchen_gain).astype(np.int16))
+    assert plain(heard) == "what's the date"
 
 
 async def test_of_too_much_sound_the_newest_is_kept(
@@ -242,7 +242,7 @@ async def test_the_loop_goes_on_while_whisper_works(
     look = asyncio.ensure_future(recognition.peek())
     turns = 0
     while not look.done():
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(0.001)
         turns += 1
     assert turns > 3
 
@@ -275,11 +275,9 @@ async def test_a_closed_recogniser_leaves_no_thread(models: Path) -> None:
     await recogniser.on_worker(lambda: None)
     before = threading.active_count()
     recogniser.close()
-    for _ in range(200):
-        if threading.active_count() < before:
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("the worker's thread is still there")
+    async with asyncio.timeout(PATIENCE):
+        while threading.active_count() >= before:
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("missing", FILES)

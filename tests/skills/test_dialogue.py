@@ -23,6 +23,7 @@ from firmware_app.frames import Samples
 from firmware_app.settings import Settings
 from firmware_app.skills.building import World, build
 from firmware_app.traces import Trace
+from tests.conftest import PATIENCE
 from tests.dialogue.conftest import Keep, MakeRoom, keep, room
 from tests.dialogue.scripted import ScriptedModel
 from tests.skills.conftest import DrivenClock
@@ -95,7 +96,7 @@ async def test_a_question_of_echos_own_keeps_the_window_open_for_the_answer(
     async with room(heard, skills=skills, follow_up=False) as r:
         await r.ask()
         await r.until(ReplyEnded)
-        await asyncio.sleep(0.6)
+        await r.until_it_listens()
         await r.say()
         await r.silence()
         ended = await r.until(ReplyEnded, 2)
@@ -169,7 +170,7 @@ class Bell:
 
 
 async def _until(condition: object) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # type: ignore[operator]
             await asyncio.sleep(0.002)
 
