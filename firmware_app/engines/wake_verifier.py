@@ -25,7 +25,7 @@ WINDOW_SECONDS = 5  # of the encoder; shorter ones make the likelihoods less cer
 LEAD = SAMPLE_RATE * 4 // 10  # samples kept before the phrase's likely start
 FRAMES_A_SECOND = 100  # of Whisper's spectrogram
 LEAST = -15.0  # log probability that stands for "impossible"
-LIKELIHOOD_WEIGHT = 0.6  # beside the network's odds; see docs/decisions.md
+LIKELIHOOD_WEIGHT = 1.0  # beside the network's odds; see docs/decisions.md
 
 
 class PhraseModel(Protocol):

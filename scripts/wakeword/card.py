@@ -260,7 +260,8 @@ def _data(facts: Facts) -> str:
         "## Data",
         "",
         f"- Synthetic clips: {clips}. Voices: Kokoro-82M (Apache-2.0) with its voices blended, "
-        "espeak-ng (GPL-3.0, its output is free), flite awb and rms (BSD).",
+        "and strangers made of them, espeak-ng (GPL-3.0, its output is free), flite awb and rms "
+        "(BSD).",
         "- Rooms (image method), noises and music are made by rule.",
         *(f"- Real speech: {source}." for source in facts.sources),
         "- Never trained on, in any role: Kokoro "

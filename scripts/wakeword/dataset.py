@@ -84,7 +84,9 @@ class Workshop:
         for scene in self.scenes(job):
             embeddings = self.features(scene.samples)
             rows.append(embeddings.astype(np.float16))
-            kinds.append(labels(scene, len(embeddings) - CONTEXT + 1, near=job.source == "nears"))
+            kinds.append(
+                labels(scene, len(embeddings) - CONTEXT + 1, near=job.source.endswith("nears"))
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part.npz")
         np.savez(part, rows=np.concatenate(rows), kinds=np.concatenate(kinds))

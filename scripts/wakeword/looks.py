@@ -21,6 +21,7 @@ EARLIEST, LATEST = -0.05, 0.42  # seconds from the phrase's end to the moment of
 # Of a scene without the phrase, by its source: the least score of the head, and how many moments.
 DOUBTED = {
     "nears": (0.0005, 3),
+    "stranger_nears": (0.0005, 3),
     "cheap_negatives": (0.001, 2),
     "sentences": (0.0005, 3),
     "real": (0.002, 12),
@@ -117,7 +118,7 @@ def counted(paths: Sequence[Path]) -> tuple[int, int, int]:
 
 def is_near(path: Path) -> bool:
     """Whether what is not the phrase in a file is near it."""
-    return path.stem.startswith(("nears", "cheap_negatives"))
+    return path.stem.startswith(("nears", "stranger_nears", "cheap_negatives"))
 
 
 def peaks(scores: NDArray[np.floating], least: float, most: int) -> Iterator[tuple[int, float]]:

@@ -99,11 +99,15 @@ def _listed(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Phrases that sound like the wake word and are not: for training, and never heard in it."""
+    """Phrases that sound like the wake word and are not: for training, and never heard in it.
+
+    further: for training, and judged by none.
+    """
 
     seen: tuple[str, ...]
     unseen_dev: tuple[str, ...]
     unseen_test: tuple[str, ...]
+    further: tuple[str, ...] = ()
 
 
 NEAR_HEY_ECHO = Near(
@@ -160,6 +164,43 @@ NEAR_HEY_ECHO = Near(
         "hey benco,hey jericho,hey tobacco,hey otto,hey apple,hey hemlock,hey epoch,"
         "hey reckon so,hey ebony,hey ecto,hey pesto,relay echo,holiday echo,they ate cocoa,"
         "hey pekoe,whey echo,birthday echo,hey eggcup,hey emperor,hey ethics,hey gateau"
+    ),
+    further=_listed(
+        "hey acapella,hey acoustic,hey akimbo,hey amigo,hey alto,hey auto,hey arnold,"
+        "hey archie,hey annie,hey anna,hey eve,hey evie,hey essie,hey esme,hey eden,hey edith,"
+        "hey edwin,hey effie,hey egon,hey elena,hey eleanor,hey eli,hey eliza,hey elijah,"
+        "hey elliot,hey ellis,hey erica,hey ernie,hey etta,hey eugene,hey eunice,hey evelyn,"
+        "hey ezra,hey jacko,hey kiko,hey chico,hey paco,hey taco bell,hey loco,hey polo,"
+        "hey solo,hey pronto,hey presto,hey bravo,hey fresno,hey milo,hey arlo,hey marlo,"
+        "hey waldo,hey aldo,hey frodo,hey bilbo,hey cargo,hey dingo,hey flamingo,hey tuxedo,"
+        "hey video,hey radio,hey studio,hey patio,hey cheerio,hey oreo,hey romeo,hey cameo,"
+        "hey rodeo,hey stereo,hey piano,hey volcano,hey casino,hey domino,hey photo,hey motto,"
+        "hey lotto,hey etiquette,hey acne,hey actor,hey action,hey access,hey accent,"
+        "hey accident,hey accordion,hey eccentric,hey esco,hey a coat,hey every co,"
+        "hey air coat,hey take care,hey get cozy,hey they're cold,hey when can,hey pet goat,"
+        "hey red coat,hey get coal,hey wet coat,hey bed cold,hey check out,hey check oh,"
+        "hey heck of a,hey neck hold,hey deck hole,hey record this,hey legacy,hey stencil,"
+        "hey vehicle,hey medical,hey technical,hey spectacle,hey freckle,hey speckle,"
+        "hey shekel,hey yokel,hey local,hey focal,hey vocal,hey smoker,hey broker,hey choker,"
+        "hey croco,hey rococo,hey bronco,hey junco,hey banco,hey fiasco,hey tabasco,"
+        "hey morocco,hey monaco,hey calico,hey portico,hey mexico city,hey puerto rico,"
+        "hey tokyo,hey mikado,hey avocado,hey desperado,hey tornado,hey alfredo,hey torpedo,"
+        "hey libido,hey speedo,hey credo,hey escudo,hey aikido,hey ethel,hey essex,hey exeter,"
+        "hey ex,hey f,hey m,hey x,hey necklace,hey reckless,hey breakfast,hey wreckage,"
+        "hey message,hey lecture,hey texture,hey vector,hey sector,hey nectar,hey spectre,"
+        "hey bagel,hey eagle,hey legal,hey regal,hey igloo,hey iago,hey yoga,hey toga,hey saga,"
+        "hey mega,hey omega,hey vega,hey vegan,hey pagan,hey reagan,hello there,hello ecuador,"
+        "hello gecko,hi ego,hi eggo,hi deco,okay ego,okay deco,okay eckhart,okay go,"
+        "okay google,okay let's go,hey what's up,hey come on,hey let's go,hey here we go,"
+        "hey they go,they go home,they can go,play deco,say gecko,say deco,say ego,day ego,"
+        "may ego,may eckhart,they eckhart,they ecuador,weigh echo,fray echo,stray echo,"
+        "buffet echo,ballet echo,monday echo,friday echo,subway echo,runway echo,highway echo,"
+        "survey echo,convey echo,anyway echo,broadway echo,play an echo,hear an echo,"
+        "make an echo,hate an echo,like an echo,some echo,with echo,and echo,or echo,if echo,"
+        "is echo,was echo,when echo,where echo,what echo,which echo,such echo,much echo,"
+        "touch echo,each echo,teach echo,huge echo,large echo,whose echo,new echo,blue echo,"
+        "true echo,who echo,do echo,through echo,now echo,how echo,cow echo,boy echo,toy echo,"
+        "saw echo,more echo,four echo,are echo,far echo,star echo,care echo,air echo,there echo"
     ),
 )
 

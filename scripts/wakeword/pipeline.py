@@ -57,6 +57,8 @@ FULL = Plan(
         "sentences": 2,
         "cheap_positives": 54,
         "cheap_negatives": 44,
+        "stranger_positives": 32,
+        "stranger_nears": 32,
     },
     {
         "positives": 9,
@@ -65,11 +67,13 @@ FULL = Plan(
         "sentences": 3,
         "cheap_positives": 2,
         "cheap_negatives": 2,
+        "stranger_positives": 4,
+        "stranger_nears": 4,
     },
     pieces=None,
     noise=40,
     rooms=160,
-    steps=8000,
+    steps=12_000,
     packages=True,
     look_turns=3,
     look_pieces=600,
@@ -84,6 +88,8 @@ QUICK = Plan(
         "sentences": 0,
         "cheap_positives": 5,
         "cheap_negatives": 5,
+        "stranger_positives": 0,
+        "stranger_nears": 0,
     },
     {
         "positives": 8,
@@ -92,6 +98,8 @@ QUICK = Plan(
         "sentences": 1,
         "cheap_positives": 2,
         "cheap_negatives": 2,
+        "stranger_positives": 3,
+        "stranger_nears": 4,
     },
     pieces=50,
     noise=2,
@@ -218,7 +226,7 @@ class Run:
         real = [j for j in jobs if j.source == "real"][: self.plan.look_pieces]
         turns = self.plan.look_turns
         return real + [
-            j for j in jobs if j.source == "nears" or (j.source != "real" and j.turn < turns)
+            j for j in jobs if j.source.endswith("nears") or (j.source != "real" and j.turn < turns)
         ]
 
     def places(self, real: dict[str, Path]) -> Places:

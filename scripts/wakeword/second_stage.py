@@ -9,7 +9,7 @@ from pathlib import Path
 from firmware_app.engines import Detection
 from firmware_app.engines.phrase_network import PhraseNetwork
 from firmware_app.engines.wake import STEP
-from firmware_app.engines.wake_verifier import PhraseModel, look
+from firmware_app.engines.wake_verifier import LIKELIHOOD_WEIGHT, PhraseModel, look
 from firmware_app.errors import EngineError
 from firmware_app.frames import Samples
 
@@ -43,7 +43,8 @@ class Opinions:
         self.windows = windows
         self._whisper = whisper
         self._network = PhraseNetwork(network)
-        digest = hashlib.sha256(network.read_bytes()).hexdigest()[:8]
+        said_by = network.read_bytes() + str(LIKELIHOOD_WEIGHT).encode()
+        digest = hashlib.sha256(said_by).hexdigest()[:8]
         self._path = folder / f"looks-{digest}.json"
         known = json.loads(self._path.read_text()) if self._path.exists() else {}
         self._known: dict[str, float] = known

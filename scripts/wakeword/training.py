@@ -22,12 +22,13 @@ from wakeword.dataset import USED, Bank
 from wakeword.descent import Parameters, adam, entropy, he, rate, squares, zeros_like
 
 Floats = NDArray[np.float32]
-RECIPE = 4  # raise it when what follows changes, so that kept networks are trained anew
+RECIPE = 5  # raise it when what follows changes, so that kept networks are trained anew
 BATCH = 256
 NEGATIVE_WEIGHT = 3.0  # beside a window with the phrase: keeps scores low, thresholds near .5
-REDUCED = 32
-JOINED = 32
-HIDDEN = 64
+REDUCED = 48
+JOINED = 48
+HIDDEN = 96
+HARD = 2400, 600  # windows of other sound and of near phrases that are mined each epoch
 KERNEL = 3
 
 
@@ -66,8 +67,8 @@ def logits(p: Parameters, x: Any, key: Any = None) -> Any:
     return (x @ p["out"] + p["out_bias"])[:, 0]
 
 
-def loss(p: Parameters, x: Any, y: Any, weight: Any, key: Any) -> Any:
-    z = logits(p, x, key)
+def loss(p: Parameters, x: Any, y: Any, weight: Any, key: Any, number: Any) -> Any:
+    z = logits(p, x, jax.random.fold_in(key, number))
     return jnp.mean(weight * entropy(z, y, 0.005)) + 2e-5 * squares(p)
 
 
@@ -98,8 +99,7 @@ def train_member(
         for _ in range(steps // epochs):
             batch = _batch(rng, bank, hard, near_share)
             done += 1
-            key, now = jax.random.split(key)
-            p, m, v = step(p, m, v, done, rate(1.2e-3, done, steps), *batch, now)
+            p, m, v = step(p, m, v, done, rate(1.2e-3, done, steps), *batch, key, done)
         hard = _hardest(rng, p, bank)
         left = (time.monotonic() - began) / (epoch + 1) * (epochs - epoch - 1) / 60
         tell(f"network {member + 1}: {done} of {steps} steps, {left:.1f} min left")
@@ -134,16 +134,23 @@ _logits = jax.jit(logits)
 
 def _hardest(rng: np.random.Generator, p: Parameters, bank: Bank) -> NDArray[np.int64]:
     """The negatives that this network takes for the phrase most readily."""
-    pool = _some(rng, bank.other, 60_000)
+    other, near = HARD
+    found = [_highest(p, bank, _some(rng, bank.other, 150_000), other)]
     if len(bank.near):
-        pool = np.concatenate((pool, _some(rng, bank.near, 15_000)))
+        found.append(_highest(p, bank, _some(rng, bank.near, 20_000), near))
+    return np.concatenate(found)
+
+
+def _highest(p: Parameters, bank: Bank, pool: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Those of the pool with the highest scores."""
+    pool = np.unique(pool)
     scores = np.concatenate(
         [
             np.asarray(_logits(p, bank.windows(pool[i : i + 5000])))
             for i in range(0, len(pool), 5000)
         ]
     )
-    return pool[np.argsort(scores)[-3000:]]
+    return pool[np.argsort(scores)[-count:]]
 
 
 def export(members: list[Parameters], path: Path) -> None:

@@ -47,6 +47,8 @@ PLANS = {
     "sentences": 2,
     "cheap_positives": 1,
     "cheap_negatives": 2,
+    "stranger_positives": 1,
+    "stranger_nears": 1,
 }
 HELD_OUT_PLAN = 2  # the same for the held-out voices' clips
 
@@ -112,17 +114,26 @@ def _known(phones: str) -> int:
     return sum(c in vocabulary for c in phones)
 
 
-def _say(
-    phones: str, phrase_at: tuple[str, str] | None, voice: dict[str, float] | str, speed: float
-) -> Clip:
+def _say(phones: str, phrase_at: tuple[str, str] | None, voice: kokoro.Voice, speed: float) -> Clip:
     """Speak; phrase_at: what comes before the phrase, and the phrase itself."""
     speech = kokoro.shared().speak(phones, voice, speed)
     span = None
     if phrase_at:
         before, phrase = phrase_at
         span = (_known(before), _known(before + phrase))
-    name = voice if isinstance(voice, str) else "+".join(sorted(voice))
-    return _clip(speech, span, name, phones)
+    return _clip(speech, span, _name(voice), phones)
+
+
+def _name(voice: kokoro.Voice) -> str:
+    if isinstance(voice, kokoro.Stranger):
+        return "+".join(sorted({*voice.sound[0], *voice.melody[0]}))
+    return voice if isinstance(voice, str) else "+".join(sorted(voice))
+
+
+def stranger(voices: Sequence[str], rng: random.Random) -> kokoro.Stranger:
+    """A new speaker, about as strange as each of the voices is."""
+    sound, melody = ((blend(voices, rng), rng.uniform(0.8, 1.15)) for _ in range(2))
+    return kokoro.Stranger(sound, melody, tuple(voices))
 
 
 def positives(phrases: Phrases, voices: Sequence[str], rng: random.Random) -> Iterator[Clip]:
@@ -146,31 +157,56 @@ def positives(phrases: Phrases, voices: Sequence[str], rng: random.Random) -> It
 
 def row_positives(phrases: Phrases, voices: Sequence[str], rng: random.Random) -> Iterator[Clip]:
     """The phrase three times in an utterance, cut apart: more for the cost, and another melody."""
+    return _rows(phrases, lambda: blend(voices, rng), rng)
+
+
+def stranger_positives(
+    phrases: Phrases, voices: Sequence[str], rng: random.Random
+) -> Iterator[Clip]:
+    """The same by strangers."""
+    return _rows(phrases, lambda: stranger(voices, rng), rng)
+
+
+def _rows(
+    phrases: Phrases, speaker: Callable[[], kokoro.Voice], rng: random.Random
+) -> Iterator[Clip]:
     for _ in range(CLIPS_A_UNIT):
         said = rng.choices(phrases.pronunciations, k=3)
         pieces = [s + rng.choice((".", "!", "?", ",", "…")) for s in said]
         before = ["".join(p + " " for p in pieces[:i]) for i in range(3)]
-        voice, speed = blend(voices, rng), rng.choice((0.65, 0.75, 0.85, 1.0))
+        voice, speed = speaker(), rng.choice((0.65, 0.75, 0.85, 1.0))
         speech = kokoro.shared().speak(" ".join(pieces), voice, speed)
         places = [(_known(b), _known(b + s)) for b, s in zip(before, said, strict=True)]
         cuts = [0, *(int(speech.ends[first - 1]) for first, _ in places[1:]), len(speech.sound)]
         for (first, last), begin, end in zip(places, cuts, cuts[1:], strict=False):
             alone = kokoro.Speech(speech.sound[begin:end], speech.ends - begin)
-            yield _clip(alone, (first, last), "+".join(sorted(voice)), "row")
+            yield _clip(alone, (first, last), _name(voice), "row")
 
 
 def nears(phrases: Phrases, voices: Sequence[str], rng: random.Random) -> Iterator[Clip]:
     """Phrases near the wake word, three to an utterance."""
+    return _nears(phrases, phrases.near.seen, lambda: blend(voices, rng), rng)
+
+
+def stranger_nears(phrases: Phrases, voices: Sequence[str], rng: random.Random) -> Iterator[Clip]:
+    """The same by strangers, and more of them."""
+    texts = phrases.near.seen + phrases.near.further
+    return _nears(phrases, texts, lambda: stranger(voices, rng), rng)
+
+
+def _nears(
+    phrases: Phrases, texts: Sequence[str], speaker: Callable[[], kokoro.Voice], rng: random.Random
+) -> Iterator[Clip]:
     for _ in range(CLIPS_A_UNIT):
         said = []
         for _ in range(3):
             if rng.random() < 0.5:
-                text = rng.choice(phrases.near.seen)
+                text = rng.choice(texts)
                 said.append(kokoro.phonemes(text, rng.choice(("en-us", "en-gb"))))
             else:
                 said.append(phrases.mutation(rng))
         phones = " ".join(s + rng.choice((".", "!", "?", ",")) for s in said)
-        yield _say(phones, None, blend(voices, rng), rng.uniform(0.85, 1.25))
+        yield _say(phones, None, speaker(), rng.uniform(0.85, 1.25))
 
 
 def sentences(phrases: Phrases, voices: Sequence[str], rng: random.Random) -> Iterator[Clip]:
@@ -338,6 +374,8 @@ MAKERS: dict[str, Maker] = {
     "sentences": sentences,
     "cheap_positives": cheap_positives,
     "cheap_negatives": cheap_negatives,
+    "stranger_positives": stranger_positives,
+    "stranger_nears": stranger_nears,
 }
 
 

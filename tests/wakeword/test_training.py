@@ -17,6 +17,7 @@ from wakeword.evaluation import ScoredHead, upper_bound
 from wakeword.features import LongFeatures, windows
 from wakeword.journal import Journal
 from wakeword.judging import Rule, Scored, figures
+from wakeword.kokoro import MELODY, SOUND
 from wakeword.phrases import NEAR_HEY_ECHO, phrases_for
 from wakeword.scenes import Scene
 
@@ -56,11 +57,12 @@ def test_features_of_a_recording_are_those_of_the_detector(features: LongFeature
 def test_near_phrases_never_hold_the_phrase_and_the_halves_share_none() -> None:
     phrases = phrases_for("Hey  Echo")
     near = NEAR_HEY_ECHO
-    for text in (*near.seen, *near.unseen_dev, *near.unseen_test):
+    for text in (*near.seen, *near.further, *near.unseen_dev, *near.unseen_test):
         assert not phrases.said_in(text)
         assert kokoro.phonemes(text) not in phrases.pronunciations
-    assert not set(near.seen) & set(near.unseen_dev)
-    assert not set(near.seen) & set(near.unseen_test)
+    trained = set(near.seen + near.further)
+    assert not trained & set(near.unseen_dev)
+    assert not trained & set(near.unseen_test)
     assert not set(near.unseen_dev) & set(near.unseen_test)
 
 
@@ -91,6 +93,23 @@ def test_held_out_voices_are_never_trained_on() -> None:
     assert len(set(voices.HELD_OUT_DEV) | set(voices.HELD_OUT_TEST)) == 14
     assert not set(voices.HELD_OUT_DEV) & set(voices.HELD_OUT_TEST)
     assert not {"slt", "kal", "kal16"} & set(voices.FLITE_TRAIN)
+
+
+def test_a_stranger_is_no_voice_and_as_far_from_their_mean_as_asked() -> None:
+    draw = np.random.default_rng(1)
+    styles = {name: draw.normal(size=(50, 256)).astype(np.float32) for name in "abcdef"}
+    someone = voices.stranger(sorted(styles), random.Random(1))
+    found = kokoro.style(styles, someone, 12)
+    all_styles = np.stack([styles[name][12] for name in someone.among])
+    mean = all_styles.mean(axis=0)
+    for half, (weights, distance) in ((SOUND, someone.sound), (MELODY, someone.melody)):
+        usual = np.linalg.norm((all_styles - mean)[:, half], axis=1).mean()
+        away = (found - mean)[half]
+        assert np.linalg.norm(away) / usual == pytest.approx(distance, rel=1e-4)
+        blended = (kokoro.style(styles, weights, 12) - mean)[half]
+        assert np.dot(away, blended) == pytest.approx(
+            np.linalg.norm(away) * np.linalg.norm(blended), rel=1e-4
+        )
 
 
 def test_windows_are_labelled_by_where_the_phrase_ends() -> None:
