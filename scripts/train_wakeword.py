@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Train the head of a wake word: make the data, train, choose, export, and write the card.
 
-    python scripts/train_wakeword.py                          # "hey echo", about an hour
+    python scripts/train_wakeword.py                          # "hey echo", 90 minutes on two cores
     python scripts/train_wakeword.py --phrase "hey computer"  # another phrase
     python scripts/train_wakeword.py --phrase "hey computer" --quick --out /tmp/heads
 
