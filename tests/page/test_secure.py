@@ -1,5 +1,6 @@
 """The page over TLS, with a certificate as `hey-echo tls create` makes it, in a real browser."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from firmware_app.settings import WebSettings
+from tests.conftest import PATIENCE
 from tests.page.conftest import OTHER_NAME, PATIENCE_MS, PHONE, Phone, chromium_path
 from tests.web.stand import OWNER, Stand, stand
 
@@ -174,6 +176,9 @@ async def test_whoever_goes_on_past_the_browsers_warning_is_as_safe_and_keeps_th
     await expect(page.get_by_label("Code", exact=True)).not_to_be_empty()
     await page.get_by_role("button", name="Pair", exact=True).click()
     await expect(page.locator(".state")).to_have_text("Ready")
+    async with asyncio.timeout(PATIENCE):
+        while not await daily_browser.cookies():  # the browser tells of it a little later
+            await asyncio.sleep(0.05)
     (cookie,) = await daily_browser.cookies()
     assert cookie["name"].startswith("__Host-")
     assert cookie["secure"]
