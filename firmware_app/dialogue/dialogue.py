@@ -142,7 +142,7 @@ class Dialogue:
         self._announcing = False
         self._chiming: asyncio.Task[None] | None = None
         self._judging: asyncio.Task[None] | None = None  # whether somebody said "stop"
-        self._doubting: asyncio.Task[None] | None = None  # whether it was called over its voice
+        self._doubting: asyncio.Task[None] | None = None  # whether it was called during a turn
         self._source_ended = False
         self._session = 0
         self._heard: asyncio.Queue[Heard | None] = asyncio.Queue()
@@ -411,10 +411,10 @@ class Dialogue:
 
     def _interrupts_in_doubt(self, wake_up: WakeUp) -> bool:
         doubtful = not wake_up.detection.certain and self._engines.verifier is not None
-        return doubtful and self._state is State.SPEAKING
+        return doubtful and self.busy
 
     async def _call_if_meant(self, wake_up: WakeUp) -> None:
-        """What is being said gives way to a doubtful call only once that is verified."""
+        """A turn gives way to a doubtful call only once that is verified."""
         trace = _trace_of(wake_up)
         try:
             meant = await self._verify(wake_up, trace)

@@ -156,6 +156,24 @@ async def test_a_doubtful_call_over_a_reply_stops_it_only_when_it_passes(room: M
             assert verifier.asked == 1
 
 
+async def test_a_doubtful_call_while_echo_listens_takes_nothing_away_unless_it_passes(
+    room: MakeRoom,
+) -> None:
+    heard = ("What time is it?", "And in Tokyo?")
+    verifier = ScriptedVerifier(accepts=False)
+    async with room(heard, follow_up=True, certain=False, verifier=verifier) as r:
+        r.dialogue.press()
+        await r.say()
+        await r.silence()
+        await r.until(ReplyEnded)
+        await r.until_it_listens()
+        await r.ask()
+        await r.until(ReplyEnded, 2)
+        assert r.model.questions == list(heard)
+        assert verifier.asked == 1
+        assert not r.all(WakeWordHeard)
+
+
 async def test_a_press_listens_without_the_wake_word_and_stops_a_reply(room: MakeRoom) -> None:
     async with room(model=ScriptedModel([LONG])) as r:
         r.dialogue.press()
