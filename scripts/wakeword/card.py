@@ -14,7 +14,7 @@ from firmware_app.frames import SAMPLE_RATE
 from wakeword import voices
 from wakeword.dataset import USED
 from wakeword.evaluation import CONDITIONS
-from wakeword.judging import Figures, share
+from wakeword.judging import Figures, Rule, share
 from wakeword.owner import Adaptation
 from wakeword.phrases import Phrases
 
@@ -60,7 +60,7 @@ def write(
     parts = [
         f"# Model card: “{phrases.phrase.title()}”",
         "Written by `scripts/train_wakeword.py` from its own run; do not edit.",
-        _about(phrases, facts),
+        _about(phrases, facts, chosen["normal"].rule),
         _shipped(chosen),
         _table(tables),
         _stock(stock, tables),
@@ -74,7 +74,7 @@ def write(
     return _shipped(chosen)
 
 
-def _about(phrases: Phrases, facts: Facts) -> str:
+def _about(phrases: Phrases, facts: Facts, normal: Rule) -> str:
     positive, near, other = facts.windows
     return (
         f"The head wakes on “{phrases.phrase}” and on nothing else: neither the name alone nor "
@@ -85,18 +85,19 @@ def _about(phrases: Phrases, facts: Facts) -> str:
         f"{facts.minutes:.0f} process minutes in all (kept pieces of earlier runs counted as they "
         f"took then), {facts.jobs} processes ({platform.machine()}), "
         f"{datetime.now(UTC):%Y-%m-%d}. Windows: {positive:,} with the phrase, {near:,} of near "
-        f"phrases, {other:,} of other sound." + _second_stage(facts.looks)
+        f"phrases, {other:,} of other sound." + _second_stage(facts.looks, normal)
     )
 
 
-def _second_stage(looks: tuple[int, int, int] | None) -> str:
+def _second_stage(looks: tuple[int, int, int] | None, normal: Rule) -> str:
     if looks is None:
         return ""
     positive, near, other = looks
+    head = ", and the head's own score" if normal.weight else ""
     return (
         "\n\nThe second stage looks at doubtful wake-ups: small networks on what the encoder of "
-        f"Whisper tiny.en makes of the last {SOUND / SAMPLE_RATE:.0f} s, the likelihood of the "
-        f"phrase under that model, and the head's own score, summed. Windows: {positive:,} with "
+        f"Whisper tiny.en makes of the last {SOUND / SAMPLE_RATE:.0f} s and the likelihood of the "
+        f"phrase under that model{head}, summed. Windows: {positive:,} with "
         f"the phrase, {near:,} of near phrases, {other:,} of other sound at moments that a head "
         "doubted. With another recogniser the head decides alone."
     )

@@ -88,8 +88,6 @@ QUICK = Plan(
         "sentences": 0,
         "cheap_positives": 5,
         "cheap_negatives": 5,
-        "stranger_positives": 0,
-        "stranger_nears": 0,
     },
     {
         "positives": 8,
@@ -98,8 +96,6 @@ QUICK = Plan(
         "sentences": 1,
         "cheap_positives": 2,
         "cheap_negatives": 2,
-        "stranger_positives": 3,
-        "stranger_nears": 4,
     },
     pieces=50,
     noise=2,
