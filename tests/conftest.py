@@ -1,7 +1,8 @@
 """What tests of several rooms stand on: recordings, models, and the frames of a sound."""
 
+import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,6 +28,13 @@ hypothesis_settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 hypothesis_settings.load_profile("calm")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for it. Raises TimeoutError once that took longer than any machine may."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.005)
 
 
 def absent(what: str) -> NoReturn:

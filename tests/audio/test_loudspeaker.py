@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from firmware_app.frames import SAMPLE_RATE, Samples
 from tests.alsa_fixture import AlsaDevices
 from tests.audio.fake_pcm import FakeLoudspeakerPcm
 from tests.audio.sounds import click_db, quality_db, tone
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 
 
 @contextlib.asynccontextmanager
@@ -51,12 +51,6 @@ async def test_what_is_written_at_our_rate_is_heard_bit_for_bit(alsa: AlsaDevice
         await sink.drain()
         assert sink.heard == len(said)
     assert said.tobytes() in device.frames()[:, 0].tobytes()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.02)
 
 
 @pytest.mark.parametrize("rate", [48_000, 44_100, 8_000])

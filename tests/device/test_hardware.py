@@ -17,7 +17,7 @@ from firmware_app.device.patterns import LOOKS, Shape, draw
 from firmware_app.errors import DeviceError
 from firmware_app.events import Events, State, StateChanged
 from firmware_app.settings import LightSettings
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.device.fakes import FakeLight
 
 FULL = LightSettings(brightness=100, night_hours="")
@@ -94,12 +94,6 @@ class Shelf:
     async def until_shown(self, name: str) -> None:
         wanted = draw(LOOKS[name], 0.0, Shape(3))[0]  # type: ignore[index]
         await until(lambda: bool(self.light.frames) and self.light.now == wanted)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.002)
 
 
 def plug_in(box: Path) -> None:

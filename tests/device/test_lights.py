@@ -25,7 +25,7 @@ from firmware_app.events import (
     TalkerDirection,
 )
 from firmware_app.settings import LightSettings
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.device.fakes import FakeLight, FakeThread
 from tests.virtual_time import now, virtual_time
 
@@ -308,9 +308,7 @@ async def test_a_driver_that_hangs_keeps_nobody_else_waiting() -> None:
 
     events = Events()
     running = asyncio.create_task(Lights(FakeHangingLight().open, RING, events, FULL).run())
-    async with asyncio.timeout(PATIENCE):
-        while not hangs.is_set():
-            await asyncio.sleep(0.005)
+    await until(hangs.is_set)
     for _ in range(20):
         events.publish(StateChanged(State.THINKING))
         await asyncio.sleep(0.005)

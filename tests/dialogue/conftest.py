@@ -25,7 +25,7 @@ from firmware_app.skills.building import load as load_language
 from firmware_app.skills.local_time import LocalTime
 from firmware_app.skills.registry import Skills
 from firmware_app.traces import Traces
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.dialogue.scripted import (
     STOP_MARK,
     WAKE_MARK,
@@ -125,9 +125,7 @@ class Room:
         await self.until_true(lambda: self.words_heard >= words)
 
     async def until_true(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not condition():
-                await asyncio.sleep(0.002)
+        await until(condition)
 
     def all(self, kind: type[E_]) -> list[E_]:
         return [event for event in self.seen if isinstance(event, kind)]
@@ -167,9 +165,7 @@ class Kept:
         return [(entry.number, entry.text) for entry in await self.entries(which)]
 
     async def written(self) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while self.store.waiting:
-                await asyncio.sleep(0.002)
+        await until(lambda: not self.store.waiting)
         await self.store.erased()
         await asyncio.sleep(0.01)
 
@@ -183,9 +179,7 @@ class Kept:
         return self.keeper.status is status
 
     async def until_it_says(self, status: Saved) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not self.says(status):
-                await asyncio.sleep(0.01)
+        await until(lambda: self.says(status))
 
     def change(self, **voice: Any) -> None:  # noqa: ANN401 - settings are of many types
         """Change settings of the section voice, as the service does."""

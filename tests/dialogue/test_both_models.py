@@ -15,7 +15,7 @@ from firmware_app.dialogue.talk import Talk
 from firmware_app.engines import LanguageModel
 from firmware_app.events import Mode, ReplyClause, ReplyEnded, State, Status
 from tests.alsa_fixture import AlsaDevices
-from tests.conftest import PATIENCE
+from tests.conftest import until
 from tests.dialogue.talking import MakeTalk, talking
 from tests.engines.test_llama import READY, Start, start
 from tests.engines.test_openai import DONE, END, USAGE, Serve, serve, stream, text
@@ -95,9 +95,3 @@ def captures(device: str) -> int:
         with contextlib.suppress(OSError):
             found += descriptor.readlink() == fifo
     return found - 1
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.01)

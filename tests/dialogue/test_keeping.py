@@ -388,7 +388,7 @@ async def test_silence_deletes_nothing(room: MakeRoom, keep: Keep) -> None:
         await ask(r, 1)
         await r.ask()
         await r.until(ReplyClause, 2)
-        await until_it_listens(r)
+        await r.until_it_listens()
         await r.silence(6500)
         await r.until(TurnDropped)
         await ask(r, 1)
@@ -524,18 +524,12 @@ async def test_a_card_that_does_not_write_holds_up_nobody_and_costs_no_number(
 
 async def answer_echo(r: Room) -> None:
     """Say something in the window that Echo opened with its question, and wait for what it does."""
-    await until_it_listens(r)
+    await r.until_it_listens()
     done = len(r.all(TurnTraced))
     await r.say()
     await r.silence()
     await r.until(TurnTraced, done + 1)
     await r.until_rest()
-
-
-async def until_it_listens(r: Room) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while r.dialogue.state is not State.LISTENING:
-            await asyncio.sleep(0.002)
 
 
 def words_on_disk(folder: Path) -> bytes:

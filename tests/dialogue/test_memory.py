@@ -17,7 +17,7 @@ from firmware_app.events import Events, Status
 from firmware_app.settings import ModelSettings, Settings
 from firmware_app.skills.building import World, build, load
 from firmware_app.skills.local_time import LocalTime
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.dialogue.conftest import Keep, Kept, MakeRoom, Room, keep, room
 from tests.dialogue.scripted import ScriptedModel
 
@@ -80,9 +80,7 @@ def filler(count: int) -> list[tuple[str, str]]:
 
 async def summed_up(r: Room) -> Conversation:
     conversation = r.dialogue.conversation_of("home")
-    async with asyncio.timeout(PATIENCE):
-        while not conversation.summary.text:
-            await asyncio.sleep(0.005)
+    await until(lambda: bool(conversation.summary.text))
     return conversation
 
 
@@ -201,9 +199,7 @@ async def test_deleting_what_a_summary_covers_drops_it(room: MakeRoom, keep: Kee
         conversation = await summed_up(r)
         assert (await stored(kept)).text
         await kept.store.delete_entries("home", conversation.uuid, frozenset({5, 6}))
-        async with asyncio.timeout(PATIENCE):
-            while conversation.summary.text:
-                await asyncio.sleep(0.005)
+        await until(lambda: not conversation.summary.text)
         assert await stored(kept) == Summary()
 
 

@@ -13,7 +13,7 @@ from firmware_app.engines.llama import LlamaModel, check_model_file, threads_for
 from firmware_app.engines.llama_child import Ending
 from firmware_app.errors import EngineError
 from firmware_app.settings import ModelSettings
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 
 QUESTION = [Message("user", "Where do purple walruses live?")]
 
@@ -64,9 +64,7 @@ class WatchedModel(LlamaModel):
         )
 
     async def told_ready(self) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while "ready" not in self.states:  # the callback is what is tested
-                await asyncio.sleep(0.02)
+        await until(lambda: "ready" in self.states)  # the callback is what is tested
 
 
 Start = Callable[[str], WatchedModel]

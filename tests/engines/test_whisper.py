@@ -14,7 +14,7 @@ from firmware_app.engines import Recogniser
 from firmware_app.engines.whisper import FILES, WhisperRecogniser, repeats_itself, tidy
 from firmware_app.errors import EngineError
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Frame, Samples
-from tests.conftest import PATIENCE
+from tests.conftest import until
 from tests.frames_of import RECORDINGS, frames_of, read, spoken
 
 QUESTION = RECORDINGS / "bench" / "capital.flac"
@@ -275,9 +275,7 @@ async def test_a_closed_recogniser_leaves_no_thread(models: Path) -> None:
     await recogniser.on_worker(lambda: None)
     before = threading.active_count()
     recogniser.close()
-    async with asyncio.timeout(PATIENCE):
-        while threading.active_count() >= before:
-            await asyncio.sleep(0.01)
+    await until(lambda: threading.active_count() < before)
 
 
 @pytest.mark.parametrize("missing", FILES)

@@ -5,7 +5,6 @@ import logging
 import os
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -16,15 +15,9 @@ from firmware_app.history import writer
 from firmware_app.history.faults import NotSavedError, ParentGoneError
 from firmware_app.history.records import NewConversation, NewEntry
 from firmware_app.history.store import SavingChanged, SetAside, Store
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.history.cards import fake_card
 from tests.history.conftest import Events, FakeClock, Open, add, say, texts
-
-
-async def until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def conversation(store: Store, uuid: str) -> tuple[bool, str]:

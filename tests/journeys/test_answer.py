@@ -25,7 +25,7 @@ from firmware_app.events import (
 from firmware_app.frames import BLOCK, SAMPLE_RATE, Samples
 from firmware_app.settings import Settings, VoiceSettings
 from firmware_app.traces import Outcome, Stage
-from tests.conftest import PATIENCE
+from tests.conftest import until
 from tests.journeys.conftest import FOLLOW_UP, QUESTION, Tell, wake_word
 
 pytestmark = pytest.mark.journey
@@ -123,9 +123,7 @@ async def test_stop_silences_a_reply_within_a_tenth_of_a_second(tell: Tell) -> N
     async with tell([ROOM]) as story:
         asking = asyncio.create_task(anext(story.echo.dialogue.ask("Tell me about Paris.")))
         await story.until(ReplyClause)
-        async with asyncio.timeout(PATIENCE):
-            while not speaks(story.sink):
-                await asyncio.sleep(0.02)
+        await until(lambda: speaks(story.sink))
         story.echo.dialogue.stop()
         await asyncio.sleep(0.1)
         played = len(np.trim_zeros(story.sink.samples, "b"))

@@ -27,7 +27,7 @@ from firmware_app.frames import Frame
 from firmware_app.settings import Settings
 from firmware_app.traces import Traces
 from tests.alsa_fixture import AlsaDevices
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.dialogue.scripted import (
     WAKE_MARK,
     LevelActivity,
@@ -150,9 +150,3 @@ async def _watch(events: Events, seen: list[Event]) -> None:
 async def _ask(dialogue: Dialogue) -> str:
     clauses = [clause async for clause in dialogue.ask("Count for me, please.")]
     return " ".join(clauses)
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not happened():
-            await asyncio.sleep(0.02)

@@ -23,7 +23,7 @@ from firmware_app.frames import Samples
 from firmware_app.settings import Settings
 from firmware_app.skills.building import World, build
 from firmware_app.traces import Trace
-from tests.conftest import PATIENCE
+from tests.conftest import until
 from tests.dialogue.conftest import Keep, MakeRoom, keep, room
 from tests.dialogue.scripted import ScriptedModel
 from tests.skills.conftest import DrivenClock
@@ -169,12 +169,6 @@ class Bell:
         await asyncio.sleep(0)
 
 
-async def _until(condition: object) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():  # type: ignore[operator]
-            await asyncio.sleep(0.002)
-
-
 async def test_a_timer_rings_until_it_is_stopped_or_long_enough(clock: DrivenClock) -> None:
     timers = build(World(time=clock.local())).timers
     bell, events, seen = Bell(), Events(), []
@@ -189,20 +183,20 @@ async def test_a_timer_rings_until_it_is_stopped_or_long_enough(clock: DrivenClo
     timers.schedule.count_down("timer", 60, "pasta")
     clock.go_on(60)
     timers.schedule.on_change()
-    await _until(lambda: len(bell.said) >= 3)
+    await until(lambda: len(bell.said) >= 3)
     assert ringing.stop()
     assert not ringing.stop()
     rings: list[Event] = [
         RingingChanged(True, "The pasta timer"),
         RingingChanged(False, "The pasta timer"),
     ]
-    await _until(lambda: seen == rings)
+    await until(lambda: seen == rings)
     assert set(bell.said) == {"The pasta timer is over."}
 
     timers.schedule.count_down("timer", 1, "eggs")  # nobody stops this one
     clock.go_on(1)
     timers.schedule.on_change()
-    await _until(lambda: len(seen) == 4)
+    await until(lambda: len(seen) == 4)
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
@@ -227,5 +221,5 @@ async def test_press_stop_and_wake_word_end_what_rings(room: MakeRoom, how: str)
             r.dialogue.stop()
         else:
             await r.call()
-            await _until(lambda: stopped)
+            await until(lambda: bool(stopped))
         assert stopped

@@ -6,7 +6,6 @@ import logging
 import re
 import socket
 from collections import Counter
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from uuid import UUID
@@ -18,7 +17,7 @@ from firmware_app.history.records import NewConversation, NewEntry
 from firmware_app.settings import WebSettings
 from firmware_app.web import asked, door
 from firmware_app.web.openapi import DOCUMENT
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.web.phone import Phone
 from tests.web.stand import OWNER, Stand, stand
 
@@ -130,12 +129,6 @@ def connections(there: Stand) -> Counter[str]:
 async def wait_until_gone(there: Stand) -> None:
     """Until no connection is counted any more: what is not taken off is never let in again."""
     await until(lambda: not connections(there))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def test_a_body_that_trickles_is_given_up(

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from firmware_app.web import addresses, server
 from firmware_app.web.addresses import page_address
 from firmware_app.web.parts import Parts
 from firmware_app.web.server import WebServer
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.web.phone import Phone
 from tests.web.stand import Stand
 
@@ -36,12 +35,6 @@ def beside(there: Stand, web: WebSettings) -> WebServer:
         announce=there.live.announce,
     )
     return WebServer(parts, there.state)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def test_a_taken_port_is_told_once_and_tried_again(
